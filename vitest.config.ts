@@ -22,7 +22,7 @@ const isolatedTests = [
   'test/{guard,frameworks}/**/*.test.ts',
   'test/cli/{audit,imported-runs,interop,jest-matcher,policy,receivers}.test.ts',
   'test/engine/{answer-from,current-recording,environment,framework-scopes}.test.ts',
-  'test/engine/{mcp-secrets,outside-signals,returned-streams,shared-postgres,shared-undici}.test.ts',
+  'test/engine/{mcp-secrets,outside-signals,returned-streams,shared-*}.test.ts',
   'test/engine/written-more.test.ts',
   'test/server/team-approvals.test.ts',
 ]

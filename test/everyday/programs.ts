@@ -45,6 +45,7 @@ export const programs: readonly Program[] = [
     ['Koa, concurrent requests', 'requests-koa.mjs', { inProcess: true }],
     ['shared log files', 'requests-shared-log.mjs', { inProcess: true }],
     ['shared pg.Pool', 'requests-pg-pool.mjs', { inProcess: true, needs: ['postgres'] }],
+    ['shared Redis client', 'requests-redis.mjs', { inProcess: true, needs: ['redis'] }],
   ]),
   ...group('database', [
     ['PostgreSQL with a password', 'postgres.mjs', { needs: ['postgres'] }],

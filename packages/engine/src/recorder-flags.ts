@@ -11,6 +11,7 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * aborted at any moment.
  * - `shared-postgres`: queries of a `pg` pool or client from outside the run are calls. Before,
  * only the bytes of connections that the run opened were recorded.
+ * - `shared-clients`: the same for clients of Redis, MySQL and MongoDB.
  * - `env-reads`: variables are on the tape where the program reads them. Before, a process run
  * recorded its whole environment, and a function run none of it.
  * - `joined-parts`: parts of an answer that arrived together are delivered in one turn, and marked.
@@ -57,6 +58,7 @@ export const RECORDER_FLAGS = [
   'websocket-frames',
   'extra-pipes',
   'shared-queues',
+  'shared-clients',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */

@@ -21,7 +21,9 @@ import { openOutput, patchOutput } from './output.js'
 import { undoAll, type Undo } from './patch.js'
 import { patchRandom, patchRealmRandom } from './random.js'
 import { patchUndiciRequests } from './network/undici-requests.js'
-import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
+import { patchEmitters } from './network/shared-clients.js'
+import { patchSharedPostgres } from './network/shared-postgres.js'
+import { patchSharedRedis } from './network/shared-redis.js'
 import { patchLogThreads } from './shared-logs.js'
 import { patchSharedQueues } from './shared-queues.js'
 import { patchTimers } from './timers.js'
@@ -49,6 +51,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchChildProcess,
   patchProcessKill,
   patchSharedPostgres,
+  patchSharedRedis,
   patchUndiciRequests,
   patchSharedQueues,
   patchLogThreads,

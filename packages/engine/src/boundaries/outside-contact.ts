@@ -19,4 +19,6 @@ export function forbidContact(): void {
   isForbidden = true
 }
 
+export const isContactForbidden = (): boolean => isForbidden
+
 export const contactCounts = (): Readonly<Record<string, number>> => ({ ...attempts })

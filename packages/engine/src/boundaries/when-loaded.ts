@@ -3,7 +3,13 @@ import { replace, type Undo } from './patch.js'
 
 interface ModuleInternals {
   readonly _load: (this: unknown, request: string, ...rest: unknown[]) => unknown
-  readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
+  readonly _cache: Readonly<Record<string, LoadedModule | undefined>>
+}
+
+interface LoadedModule {
+  readonly exports: unknown
+  /** Loads a module as this one would. */
+  require(path: string): unknown
 }
 
 /**
@@ -21,4 +27,10 @@ export function whenLoaded(entry: RegExp, found: (exports: unknown) => void): Un
     if (entry.test(request)) found(exports)
     return exports
   } satisfies ModuleInternals['_load'])
+}
+
+/** CommonJS modules whose file matches, which a package uses without exporting them. */
+export function loadedModules(file: RegExp): LoadedModule[] {
+  const { _cache } = Module as unknown as ModuleInternals
+  return Object.keys(_cache).flatMap((path) => (file.test(path) ? (_cache[path] ?? []) : []))
 }

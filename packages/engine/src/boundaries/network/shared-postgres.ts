@@ -1,44 +1,37 @@
 import EventEmitter from 'node:events'
 import { decodeBody, defined } from '@retake/tape/format'
-import { errors } from '../../errors.js'
-import { hasFlag } from '../../recorder-flags.js'
-import { currentSession, outsideRuns } from '../../scope.js'
+import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { performTool, type ToolCall } from '../../library/tool.js'
-import { whenLoaded } from '../when-loaded.js'
-import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
-import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
+import { ownerOf, undoAll, type Undo } from '../patch.js'
+import {
+  answer,
+  noteShared,
+  patchLibrary,
+  patchShared,
+  performShared,
+  titleOf,
+  uncaptured,
+  type Class,
+  type Method,
+  type SharedCall,
+  type SharedMethod,
+} from './shared-clients.js'
 
 /**
- * A `pg.Pool` or `pg.Client` that was created outside the run that uses it, as in most servers. Its
- * connections serve many runs, so their bytes belong to none of them. Each call is made outside the
- * run and recorded like a tool call, with statement, values and result. On replay it is served
- * without a connection. A client that a run creates itself is recorded at its socket. Not captured:
- * cursors, query streams and notifications.
+ * A shared `pg.Pool` or `pg.Client`: each call is recorded with statement, values and result. Not
+ * captured: cursors, query streams and notifications.
  */
-export function patchSharedPostgres(): Undo {
-  const undos: Undo[] = []
-  const found = (exports: unknown): void => {
-    const library = libraryOf(exports)
-    if (library === undefined || libraries.includes(library)) return
-    libraries.push(library)
-    undos.push(patchLibrary(library))
-  }
-  return undoAll([
-    () => {
-      libraries.length = 0
-      undoAll(undos)()
-    },
-    whenLoaded(/(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/, found),
-  ])
-}
-
-type Method = (this: object, ...args: unknown[]) => unknown
-type Callback = (error: unknown, value?: unknown, release?: unknown) => void
+export const patchSharedPostgres = (): Undo =>
+  patchLibrary(
+    /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/,
+    librariesIn,
+    ({ Client, Pool }) => [Client, Pool],
+    patchPostgres,
+  )
 
 interface PostgresLibrary {
-  readonly Client: Function & { readonly prototype: object }
-  readonly Pool: Function & { readonly prototype: object }
+  readonly Client: Class
+  readonly Pool: Class
   readonly Result: new (rowMode: unknown) => object
   readonly DatabaseError: new (...args: never[]) => Error
 }
@@ -55,82 +48,28 @@ interface QueryConfig {
   readonly rowMode?: unknown
 }
 
-const libraries: PostgresLibrary[] = []
-
-/** The run that created a pool or client. */
-const makers = new WeakMap<object, Session>()
-/** The clients that a run has created. */
-const madeBy = new WeakMap<Session, WeakRef<object>[]>()
-
-/** The passwords of all clients that a run has created, for runs that go live. */
-export function* clientPasswords(session: Session): Generator<string> {
-  for (const made of madeBy.get(session) ?? []) {
-    const { password } = (made.deref() ?? {}) as { password?: unknown }
-    if (typeof password === 'string') yield password
-  }
-}
-
-// ── finding the library ─────────────────────────────────────────────────────
-
-function libraryOf(exports: unknown): PostgresLibrary | undefined {
+function librariesIn(exports: unknown): PostgresLibrary[] {
   const library = (exports ?? {}) as PostgresLibrary
   const { Client, Pool, Result, DatabaseError } = library
   const isKnown = [Client, Pool, Result, DatabaseError].every((each) => typeof each === 'function')
-  return isKnown ? library : undefined
-}
-
-/** Pools and clients are event emitters, so their creation is detected there. */
-export function patchEmitters(): Undo {
-  const emitters = EventEmitter as unknown as { init: (this: object, options: unknown) => void }
-  const native = emitters.init
-  return replace(emitters, 'init', function (this: object, options: unknown): void {
-    native.call(this, options)
-    if (libraries.length === 0) return
-    const session = currentSession()
-    if (session === undefined) return
-    const isClient = libraries.some(({ Client }) => this instanceof Client)
-    if (!isClient && !libraries.some(({ Pool }) => this instanceof Pool)) return
-    makers.set(this, session)
-    if (!isClient || session.remote === 'live') return
-    const made = madeBy.get(session) ?? []
-    madeBy.set(session, made)
-    made.push(new WeakRef(this))
-  })
+  return isKnown ? [library] : []
 }
 
 // ── its calls ───────────────────────────────────────────────────────────────
 
-/** The current run, unless it created the object itself. */
-function sharedIn(object: object): Session | undefined {
-  const session = currentSession()
-  if (session === undefined || makers.get(object) === session) return undefined
-  return hasFlag(session.flags ?? [], 'shared-postgres') ? session : undefined
-}
-
-function patchLibrary(library: PostgresLibrary): Undo {
+function patchPostgres(library: PostgresLibrary): Undo {
   const client = library.Client.prototype
   // `pg.Pool` inherits from the package `pg-pool`.
   const pool = ownerOf(library.Pool.prototype, 'query') ?? library.Pool.prototype
-  const patch = (
-    target: object,
-    name: string,
-    shared: (session: Session, native: Method, self: object, args: unknown[]) => unknown,
-  ): Undo => {
-    const native = (target as Record<string, Method>)[name]
-    if (native === undefined) return () => {}
-    return replace(target, name, function (this: object, ...args: unknown[]) {
-      const session = sharedIn(this)
-      if (session === undefined) return native.apply(this, args)
-      return shared(session, native, this, args)
-    } satisfies Method)
-  }
-  const query: Parameters<typeof patch>[2] = (session, native, self, args) =>
+  const patch = (target: object, name: string, shared: SharedMethod): Undo =>
+    patchShared(target, name, shared, { flag: 'shared-postgres' })
+  const query: SharedMethod = (session, native, self, args) =>
     makeQuery(session, library, args, {
       captured: (config) => native.call(self, config),
       uncaptured: () => native.apply(self, args),
     })
   const plainCall =
-    (name: string): Parameters<typeof patch>[2] =>
+    (name: string): SharedMethod =>
     (session, native, self, [callback]) =>
       answer(
         perform(session, library, { name, run: async () => void (await native.call(self)) }),
@@ -148,7 +87,7 @@ function patchLibrary(library: PostgresLibrary): Undo {
         name: 'pg.connect',
         run: async () => void (await lent.real()),
       }).then(() => lent.shown(session, library))
-      return answer(connected, callback, (shown) => (shown as PooledClient).release)
+      return answer(connected, callback, (shown) => [shown, (shown as PooledClient).release])
     }),
   ])
 }
@@ -164,12 +103,8 @@ function makeQuery(
 ): unknown {
   const [first, second, third] = args
   if (first === null || first === undefined || typeof first === 'function') return run.uncaptured()
-  if (typeof (first as { submit?: unknown }).submit === 'function') {
-    if (session.local === 'tape')
-      throw errors.BOUNDARY_NOT_REPLAYABLE('a cursor or query stream of a shared pg client')
-    noteShared(session, 'a cursor or query stream of a shared pg client')
-    return outsideRuns(run.uncaptured)
-  }
+  if (typeof (first as { submit?: unknown }).submit === 'function')
+    return uncaptured(session, 'a cursor or query stream of a shared pg client', run.uncaptured)
   const given = (typeof first === 'string' ? { text: first } : first) as QueryConfig & {
     readonly callback?: unknown
   }
@@ -180,7 +115,7 @@ function makeQuery(
   const recorded = { text, ...defined({ values, name, rowMode }) }
   const result = perform(session, library, {
     name: 'pg.query',
-    title: text.replaceAll(/\s+/g, ' ').trim().slice(0, 200),
+    title: titleOf(text),
     input: recorded,
     run: async (edited) => {
       const config = {
@@ -195,45 +130,11 @@ function makeQuery(
   return answer(result, callback)
 }
 
-function noteShared(session: Session, name: string): void {
-  noteBoundary(session, {
-    name,
-    text: 'a shared connection is captured query by query; wrap the call in tool()',
-    consequence: REPLAY_STOPS,
-  })
-}
-
-interface SharedCall extends Pick<ToolCall, 'name' | 'title' | 'run'> {
-  readonly input?: unknown
-}
-
 const perform = (
   session: Session,
   { DatabaseError }: PostgresLibrary,
   call: SharedCall,
-): Promise<unknown> =>
-  performTool(session, {
-    input: undefined,
-    ...call,
-    durable: true,
-    lossNote: { name: call.name },
-    errorClasses: { DatabaseError },
-  })
-
-/** Passes the outcome to a callback if there is one; otherwise returns a promise. */
-function answer(
-  outcome: Promise<unknown>,
-  callback: unknown,
-  further: (value: unknown) => unknown = () => undefined,
-): unknown {
-  if (typeof callback !== 'function') return outcome
-  const call = callback as Callback
-  void outcome.then(
-    (value) => call(undefined, value, further(value)),
-    (error: unknown) => call(error),
-  )
-  return undefined
-}
+): Promise<unknown> => performShared(session, { ...call, errorClasses: { DatabaseError } })
 
 /** A pool's client while a run uses it. Has a real client only while recording. */
 class LentClient {

@@ -11,7 +11,7 @@ import { define } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { TapeTimer } from '../tape-timer.js'
 import { PostgresSession, requestTls } from './postgres-session.js'
-import { clientPasswords } from './shared-postgres.js'
+import { clientPasswords } from './shared-clients.js'
 
 export interface Target {
   readonly kind: 'tcp' | 'tls' | 'pipe'
