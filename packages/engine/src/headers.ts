@@ -6,7 +6,7 @@ const SECRET_HEADERS = new Set(['cookie', 'set-cookie', 'x-amz-security-token', 
 
 /** Gateways have their own names for a key: `x-portkey-api-key`, `cf-aig-authorization`, `helicone-auth`. */
 const SECRET_HEADER =
-  /^(?:.+[-_])?(?:authorization|api[-_]?key|subscription-key|(?:auth|access)-token)$|-auth$/
+  /(?:^|[-_])(?:authorization|api[-_]?key|subscription-key|(?:auth|access)-token)$|-auth$/
 
 /**
  * Stored but not compared: headers that describe the host, the moment, the attempt or the
