@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { readRun } from '@retake/tape'
@@ -217,6 +218,46 @@ describe('routes', () => {
       const replayed = await work(url)
       expect(replayed).toEqual(recorded)
     })
+  })
+
+  test('a redirect of a provider leads back to its route, one to another host does not', async () => {
+    const server = createServer(({ url = '' }, response) => {
+      const locations: Record<string, string> = {
+        '/v1/path': '/v1/new?a=1',
+        '/v1/whole': `http://127.0.0.1:${port}/v1/new?a=2`,
+        '/v1/relative': 'new?a=3',
+        '/v1/other': 'http://other.invalid/v1/new',
+        '/v1/outside': '/v2/new',
+      }
+      const location = locations[url]
+      if (location) response.writeHead(307, { location }).end()
+      else response.end(url)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const work = async (url: string) => {
+      const seen: unknown[] = []
+      for (const path of ['path', 'whole', 'relative'])
+        seen.push(await (await fetch(`${url}/openai/${path}`)).text())
+      for (const path of ['other', 'outside']) {
+        const { headers } = await fetch(`${url}/openai/${path}`, { redirect: 'manual' })
+        seen.push(headers.get('location'))
+      }
+      return seen
+    }
+    const expected = [
+      '/v1/new?a=1',
+      '/v1/new?a=2',
+      '/v1/new?a=3',
+      'http://other.invalid/v1/new',
+      '/v2/new',
+    ]
+    const upstreams = [`openai=http://127.0.0.1:${port}/v1`, `anthropic=${provider.url}`]
+    const tape = await recordThrough(upstreams, async (url) =>
+      expect(await work(url)).toEqual(expected),
+    )
+    server.close()
+    await replayFrom(tape, async (url) => expect(await work(url)).toEqual(expected))
   })
 })
 

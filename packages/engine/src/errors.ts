@@ -354,10 +354,12 @@ export const errors = errorTable({
     `The tape cannot be written: ${said}`,
     'Free disk space and start again.',
   ],
-  UPSTREAM_FAILED: (said: string) => [
-    'The provider did not respond.',
+  UPSTREAM_FAILED: (said: string, isCertificate = false) => [
+    isCertificate ? "The provider's certificate is not trusted." : 'The provider did not respond.',
     `The connection failed: ${said}.`,
-    'Check the address, and that the provider can be reached.',
+    isCertificate
+      ? 'Check the address. If the provider has its own certificate authority, set `SSL_CERT_FILE` to its certificate before you start Retake.'
+      : 'Check the address, and that the provider can be reached.',
   ],
   REDACT_PATTERN_INVALID: (pattern: string, why: string) => [
     `"${pattern}" cannot be used to redact.`,

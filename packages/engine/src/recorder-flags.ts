@@ -37,6 +37,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * of Node's own client are not drawn from the tape. Before, the masked bytes were compared.
  * - `shared-queues`: tasks in a queue that runs share start and end in recorded turns. Before, a
  * task ran in the context of another run, and its events could be missing.
+ * - `proxy-redirects`: a redirect of a provider leads back to its route in the proxy. Before, the
+ * client got the provider's own address.
  * - `extra-pipes`: a child process has its pipes after stderr. Before, these were missing.
  */
 export const RECORDER_FLAGS = [
@@ -66,7 +68,9 @@ export const recorderFlags = (sign = false): readonly string[] =>
   sign ? [...RECORDER_FLAGS, RECEIPTS_FLAG] : RECORDER_FLAGS
 
 /** Flags that apply to recordings of a proxy. */
-export const PROXY_FLAGS = ['encoded-secrets'] as const
+export const PROXY_FLAGS = ['encoded-secrets', 'proxy-redirects'] as const
 
-export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>
-  flags.includes(flag)
+export const hasFlag = (
+  flags: readonly string[],
+  flag: (typeof RECORDER_FLAGS | typeof PROXY_FLAGS)[number],
+): boolean => flags.includes(flag)

@@ -1,10 +1,10 @@
-import { attempt } from '@retake/tape/format'
 import { spawn, type StdioOptions } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { rootCertificates } from 'node:tls'
 import { type AgentEnd, waitForEnd } from './agent-process.js'
+import { ownCertificates, TRUST_VARIABLES } from '@retake/engine/proxy'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
 
@@ -78,29 +78,13 @@ export function httpProxyVariables(url: string): Record<string, string> {
   return { ...upper, ...Object.fromEntries<string>(lower) }
 }
 
-/** Variables that name trusted certificates, for OpenSSL, Go, Python, curl, Node and others. */
-const TRUST = [
-  'SSL_CERT_FILE',
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
-  'NODE_EXTRA_CA_CERTS',
-  'GIT_SSL_CAINFO',
-  'AWS_CA_BUNDLE',
-  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
-  'DENO_CERT',
-  'CARGO_HTTP_CAINFO',
-  'PIP_CERT',
-]
-
 /**
  * Writes the certificate of an authority together with those the command already trusts: from its
  * variables, or else the usual ones. Writes no private key.
  */
 export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv) {
-  const own = TRUST.flatMap((name) => env[name] || [])
-  const files = [...new Set(own)].flatMap((each) => attempt(() => readFileSync(each, 'utf8'), []))
   const folder = temporaryFolder('tls')
   const file = path.join(folder.path, 'certificates.pem')
-  writeFileSync(file, [certificate, ...files, ...rootCertificates].join('\n'))
-  return { ...folder, variables: Object.fromEntries(TRUST.map((name) => [name, file])) }
+  writeFileSync(file, [certificate, ...ownCertificates(env), ...rootCertificates].join('\n'))
+  return { ...folder, variables: Object.fromEntries(TRUST_VARIABLES.map((name) => [name, file])) }
 }

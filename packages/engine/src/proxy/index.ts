@@ -20,5 +20,5 @@ export {
 } from './recording-proxy.js'
 export { ReplayingProxy, type ReplayingProxyOptions } from './replaying-proxy.js'
 export { parseUpstreams, type Route } from './routes.js'
-export { UpstreamConnections } from './upstream-connections.js'
+export { ownCertificates, TRUST_VARIABLES, UpstreamConnections } from './upstream-connections.js'
 export { SecretMask } from '../secrets.js'

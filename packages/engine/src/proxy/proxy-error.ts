@@ -21,7 +21,7 @@ export function upstreamFailure(error: RecordedError): RetakeError {
   const { message, code } = error.message === '' && inner ? inner : error
   const said =
     code === undefined || message.includes(String(code)) ? message : `${message} (${code})`
-  return errors.UPSTREAM_FAILED(said)
+  return errors.UPSTREAM_FAILED(said, /CERT|SELF_SIGNED|ISSUER/.test(String(code)))
 }
 
 /** Name of the note about a request that was not forwarded. */

@@ -136,6 +136,17 @@ export function headerPairs(raw: readonly string[]): HeaderPair[] {
   return pairs
 }
 
+/** The headers of an answer for the client, whose redirects must lead to the proxy. */
+export const shownHeaders = (
+  status: number,
+  pairs: readonly HeaderPair[],
+  redirect: (location: string) => string,
+): string[] =>
+  pairs.flatMap(([name, value]) => [
+    name,
+    name === 'location' && status >= 300 && status < 400 ? redirect(value) : value,
+  ])
+
 /** Headers that belong to one connection, not to the message. */
 const HOP_BY_HOP = new Set([
   'connection',

@@ -26,6 +26,7 @@ import {
   headerPairs,
   hideCredentials,
   RequestQueue,
+  shownHeaders,
 } from './proxy-request.js'
 import {
   answerProxyError,
@@ -37,7 +38,7 @@ import {
 } from './proxy-error.js'
 import { Outbox, type Showing } from './outbox.js'
 import { HEADER_BYTES_MAX, type ProxyServer } from './proxy-server.js'
-import { findRoute, type Route } from './routes.js'
+import { findRoute, redirectOn, type Route } from './routes.js'
 import { readTunnel, tunnelTarget, type TunnelTarget } from './tunnels.js'
 import { UpstreamConnections, asError } from './upstream-connections.js'
 
@@ -219,7 +220,9 @@ export class RecordingProxy {
       return answerProxyError(response, 502, errors.PROXY_NOT_RECORDING(this.failure.message))
     if (op < 0) return void response.destroy()
     this.exchanges += 1
-    const exchange = new RecordedExchange(this, op, response)
+    const exchange = new RecordedExchange(this, op, response, (location) =>
+      redirectOn(routes, { target, url }, location),
+    )
     this.#open.add(exchange)
     exchange.onDone = () => this.#open.delete(exchange)
     exchange.forward({ method, url, pairs, body: collected.body })
@@ -332,6 +335,8 @@ class RecordedExchange {
     readonly proxy: RecordingProxy,
     readonly op: number,
     readonly response: ServerResponse,
+    /** The address of a redirect, as the client needs it. */
+    readonly redirect: (location: string) => string,
   ) {
     response.on('close', () => this.giveUp('The client closed the connection.'))
   }
@@ -367,8 +372,9 @@ class RecordedExchange {
       this.response.sendDate = false
       // Only prepared; sent with the first write. Names are in lower case, as on the tape, so that
       // a client sees the same bytes on replay.
-      const headers = pairs.flatMap(([name, value]) => [name.toLowerCase(), value])
-      this.response.writeHead(statusCode, statusMessage, headers)
+      const headers = pairs.map(([name, value]): HeaderPair => [name.toLowerCase(), value])
+      const shown = shownHeaders(statusCode, headers, this.redirect)
+      this.response.writeHead(statusCode, statusMessage, shown)
     } catch (error) {
       // A head that Node accepts but cannot write, such as status 42.
       return this.#fail(error)

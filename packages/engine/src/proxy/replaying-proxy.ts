@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { clipText, type RecordedError, type Tape } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../headers.js'
+import { hasFlag } from '../recorder-flags.js'
 import { checkIntact } from '../runs/open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
 import type { ComparedRequest } from '../player/content-matcher.js'
@@ -9,7 +10,7 @@ import type { Divergence } from '../player/divergence.js'
 import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
-import { headerPairs, hideCredentials, RequestQueue } from './proxy-request.js'
+import { headerPairs, hideCredentials, RequestQueue, shownHeaders } from './proxy-request.js'
 import type { RequestMatcher } from './matchers.js'
 import {
   answerProxyError,
@@ -20,7 +21,7 @@ import {
   upstreamFailure,
 } from './proxy-error.js'
 import type { ProxyServer } from './proxy-server.js'
-import { findRoute, type Route } from './routes.js'
+import { findRoute, redirectOn, type Route } from './routes.js'
 import { type NearestRequest, type TapedExchange, TapedExchanges } from './taped-exchanges.js'
 import { errors } from '../errors.js'
 import { readTunnel, tunnelTarget } from './tunnels.js'
@@ -105,7 +106,11 @@ export class ReplayingProxy {
     if (found === undefined) return this.#refuse(current, response)
     this.served += 1
     onRequest?.(`${current.method} ${current.url}`, undefined)
-    await replayExchange(tape, found, response, { paced, order: this.#order })
+    const redirect = (location: string): string =>
+      hasFlag(tape.run.flags, 'proxy-redirects')
+        ? redirectOn(routes, { target, url }, location)
+        : location
+    await replayExchange(tape, found, response, { paced, order: this.#order, redirect })
   }
 
   async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
@@ -219,7 +224,15 @@ async function replayExchange(
   tape: Tape,
   exchange: TapedExchange,
   response: ServerResponse,
-  { paced, order }: { readonly paced: boolean; readonly order: AnswerOrder },
+  {
+    paced,
+    order,
+    redirect,
+  }: {
+    readonly paced: boolean
+    readonly order: AnswerOrder
+    readonly redirect: (location: string) => string
+  },
 ): Promise<void> {
   const { request, parts } = exchange
   const started = performance.now()
@@ -232,7 +245,8 @@ async function replayExchange(
     if (response.destroyed) return
     if (part.type === 'response') {
       response.sendDate = false
-      response.writeHead(part.status, part.statusText, part.headers.flat())
+      const headers = shownHeaders(part.status, part.headers, redirect)
+      response.writeHead(part.status, part.statusText, headers)
       response.flushHeaders()
     } else if (part.type === 'deliver' && part.part === 'chunk') {
       await write(response, tape.body(part.seq), () => order.pass(exchange))

@@ -34,6 +34,25 @@ export function findRoute(
   return known && routed(known, path)
 }
 
+/**
+ * The address of a redirect for a client that names a route in its path: it stays on that route
+ * instead of leaving the proxy, or of naming none. Other addresses are returned unchanged.
+ */
+export function redirectOn(
+  routes: readonly Route[],
+  { target, url }: { readonly target: string; readonly url: URL },
+  location: string,
+): string {
+  const [, first = ''] = /^\/([^/?#]*)/.exec(target) ?? []
+  const named = routes.find(({ name }) => name === first)
+  if (named === undefined || !URL.canParse(location, url.href)) return location
+  const to = new URL(location, url)
+  const base = addressOf(named)
+  const path = base.pathname.replace(/\/$/, '')
+  if (to.origin !== base.origin || !`${to.pathname}/`.startsWith(`${path}/`)) return location
+  return `/${named.name}${to.pathname.slice(path.length)}${to.search}${to.hash}`
+}
+
 const isPathOf = ({ name, upstream }: Route, path: string): boolean =>
   routedProvider(name, upstream)?.address?.paths.test(path) === true
 

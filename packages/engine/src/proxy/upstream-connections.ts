@@ -3,27 +3,61 @@ import type { ClientRequest, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { connect, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { connect as tlsConnect } from 'node:tls'
+import { readFileSync } from 'node:fs'
+import {
+  connect as tlsConnect,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from 'node:tls'
+import { attempt } from '@retake/tape/format'
 
 /** Idle upstream connections are closed before the server closes them, which would look like a failure. */
 const IDLE_MS = 4000
 
+/** Variables that name trusted certificates, for OpenSSL, Go, Python, curl, Node and others. */
+export const TRUST_VARIABLES = [
+  'SSL_CERT_FILE',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'NODE_EXTRA_CA_CERTS',
+  'GIT_SSL_CAINFO',
+  'AWS_CA_BUNDLE',
+  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  'DENO_CERT',
+  'CARGO_HTTP_CAINFO',
+  'PIP_CERT',
+] as const
+
+/** The certificates that a command trusts because of its variables. Unreadable files are ignored. */
+export function ownCertificates(env: NodeJS.ProcessEnv): string[] {
+  const files = new Set(TRUST_VARIABLES.flatMap((name) => env[name] || []))
+  return [...files].flatMap((file) => attempt(() => readFileSync(file, 'utf8'), []))
+}
+
 /**
  * How the proxy reaches the outside: directly, or through the HTTP proxy in the user's
  * `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY`, with the exceptions of `NO_PROXY`. The loopback
- * address is always reached directly.
+ * address is always reached directly. It also trusts the certificates that the user's clients
+ * trust, such as those of a company's own gateway.
  */
 export class UpstreamConnections {
   /** Unsupported proxies, such as SOCKS, which are not used. */
   readonly unusable: readonly string[]
   readonly #env: NodeJS.ProcessEnv
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
-  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #https: HttpsAgent
+  /** Set once, because every connection would parse the certificates again. */
+  readonly #trusted: { readonly secureContext?: SecureContext }
   /** One per target, because an agent would share tunnels between hosts. */
   readonly #tunnelled = new Map<string, HttpsAgent>()
 
   constructor(env: NodeJS.ProcessEnv = {}) {
     this.#env = env
+    const own = ownCertificates(env)
+    const ca = [...rootCertificates, ...own]
+    this.#trusted = own.length === 0 ? {} : { secureContext: createSecureContext({ ca }) }
+    this.#https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS, ...this.#trusted })
     const set = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => this.#read(name) ?? [])
     this.unusable = [...new Set(set.filter((text) => usable(text) === undefined))]
   }
@@ -82,9 +116,8 @@ export class UpstreamConnections {
     const agent = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
     const name = hostname.replaceAll(/[[\]]/g, '')
     agent.createConnection = (_, done) => {
-      void connectThrough(proxy, name, Number(port || 443), (error, socket) =>
-        done?.(error, socket as Duplex),
-      )
+      const target = { host: name, port: Number(port || 443), ...this.#trusted }
+      void connectThrough(proxy, target, (error, socket) => done?.(error, socket as Duplex))
       return undefined
     }
     this.#tunnelled.set(host, agent)
@@ -132,13 +165,13 @@ function credentials({ username, password }: URL): Record<string, string> {
 
 async function connectThrough(
   proxy: URL,
-  host: string,
-  port: number,
+  { host, port, ...trusted }: { host: string; port: number; secureContext?: SecureContext },
   done: (error: Error | null, socket?: Duplex) => void,
 ): Promise<void> {
   const socket = await tunnelThrough(proxy, host, port).catch(asError)
   if (socket instanceof Error) return done(socket)
-  const secure = tlsConnect({ socket, host, ...(isIP(host) === 0 && { servername: host }) })
+  const servername = isIP(host) === 0 ? { servername: host } : {}
+  const secure = tlsConnect({ socket, host, ...servername, ...trusted })
   secure.once('secureConnect', () => done(null, secure))
   secure.once('error', (error: Error) => done(error))
 }
