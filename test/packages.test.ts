@@ -64,6 +64,27 @@ test('every package has a licence and a README whose example runs and whose link
   }
 })
 
+test('the types of entry points are found without `exports`, as TypeScript 5 does for CommonJS', () => {
+  for (const name of names) {
+    const read = readFileSync(join(packageOf(name), 'package.json'), 'utf8')
+    const { types, typesVersions, exports } = JSON.parse(read) as {
+      readonly types: string
+      readonly typesVersions?: Readonly<Record<'*', Readonly<Record<'*', readonly string[]>>>>
+      readonly exports: Readonly<Record<string, { readonly types: string }>>
+    }
+    for (const [subpath, entry] of Object.entries(exports)) {
+      const patterns = typesVersions?.['*']['*'] ?? []
+      const found =
+        subpath === '.'
+          ? types
+          : patterns
+              .map((pattern) => pattern.replace('*', subpath.slice(2)))
+              .find((file) => existsSync(join(packageOf(name), file)))
+      expect(found, `${name} ${subpath}`).toBe(entry.types)
+    }
+  }
+})
+
 test('the installed command has every page that help and errors point to, with no dead links', () => {
   const bin = join(packageOf('cli'), 'bin/retake.mjs')
   const docs = join(packageOf('cli'), 'docs')

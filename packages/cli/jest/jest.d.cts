@@ -22,3 +22,10 @@ interface ReplayMatchers<R> {
 declare module 'expect' {
   interface Matchers<R extends void | Promise<void>, T = unknown> extends ReplayMatchers<R> {}
 }
+
+declare global {
+  namespace jest {
+    // For the global `expect` of @types/jest, whose type parameters have to be repeated.
+    interface Matchers<R, T = {}> extends ReplayMatchers<R> {}
+  }
+}
