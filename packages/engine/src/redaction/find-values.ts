@@ -159,7 +159,8 @@ const sandbox = createContext({ text: '', expression: /$^/g })
 const calling = new Script('[...find(text)]')
 
 /** A user's rule may take forever on some texts; only the timeout of a script can end it. */
-function allMatches({ name, expression, find }: Pattern, text: string): [number, string][] {
+function allMatches({ name, expression, find, names }: Pattern, text: string): [number, string][] {
+  if (names !== undefined) return names.matches(text)
   if (find !== undefined) {
     Object.assign(sandbox, { text, find })
     const values = outsideRuns(

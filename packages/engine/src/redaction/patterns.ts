@@ -17,8 +17,8 @@ export interface Pattern {
   readonly expression: RegExp
   /** A user's function that finds the values, instead of the expression. */
   readonly find?: FindValues
-  /** Set for a list of names; sorted. */
-  readonly names?: readonly string[]
+  /** A list of names, instead of the expression. */
+  readonly names?: NameList
   /** The rule as a text for `readPatterns`; a function has none. */
   readonly stored?: string
   /** Cheaper than the expression, and matches every text that contains a match, even an escaped one. */
@@ -157,21 +157,65 @@ function checked(expression: RegExp, text: string): Pattern {
 
 /** Names of people, as listed and in capitals. */
 export function readNames(listed: readonly string[]): Pattern {
-  const names = [...new Set(listed.flatMap((name) => [name, name.toUpperCase()]))].toSorted()
-  const any = names
-    .toSorted((a, b) => b.length - a.length)
-    .map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
-    .join('|')
   return {
     name: 'name',
-    names,
+    names: new NameList(listed.flatMap((name) => [name, name.toUpperCase()])),
     stored: NAMES + JSON.stringify(listed),
-    expression:
-      any === ''
-        ? NOTHING
-        : new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${any})(?![\p{L}\p{N}_])`, 'gu'),
+    expression: NOTHING,
   }
 }
+
+/** Finds names as whole words. The time does not depend on their number, unlike that of an expression. */
+export class NameList {
+  readonly sorted: readonly string[]
+  /** The longest first. */
+  readonly #byStart = new Map<string, string[]>()
+  readonly #starts: RegExp
+
+  constructor(names: readonly string[]) {
+    this.sorted = [...new Set(names)].toSorted()
+    for (const name of this.sorted.toSorted((a, b) => b.length - a.length)) {
+      const start = name.match(START)?.[0] ?? ''
+      const alike = this.#byStart.get(start)
+      if (alike === undefined) this.#byStart.set(start, [name])
+      else alike.push(name)
+    }
+    const areWords = [...this.#byStart.keys()].every((start) => IN_WORD.test(start))
+    this.#starts = areWords ? WORDS : STARTS
+  }
+
+  /** From left to right, the longest name that fits. */
+  matches(text: string): [start: number, name: string][] {
+    const found: [number, string][] = []
+    let end = 0
+    for (const { 0: start, index } of text.matchAll(this.#starts)) {
+      if (index < end) continue
+      const name = this.#byStart.get(start)?.find((each) => isWordAt(text, index, each))
+      if (name === undefined) continue
+      found.push([index, name])
+      end = index + name.length
+    }
+    return found
+  }
+}
+
+/** A word, or one character that belongs to none. */
+const START = /^(?:[\p{L}\p{N}_]+|.)/su
+const STARTS = /[\p{L}\p{N}_]+|[^\p{L}\p{N}_]/gu
+const WORDS = /[\p{L}\p{N}_]+/gu
+const IN_WORD = /[\p{L}\p{N}_]/u
+const AFTER_WORD = /[\p{L}\p{N}_]$/u
+
+function isWordAt(text: string, at: number, name: string): boolean {
+  const end = at + name.length
+  return (
+    text.startsWith(name, at) &&
+    !AFTER_WORD.test(text.slice(Math.max(0, at - 2), at)) &&
+    !IN_WORD.test(String.fromCodePoint(text.codePointAt(end) ?? SPACE))
+  )
+}
+
+const SPACE = 32
 
 /** Names in a file with one name per line, where `#` starts a comment, or as a tape stores them. */
 function namesIn(given: string): string[] {

@@ -171,7 +171,9 @@ function unfinishedIn(tail: string, patterns: readonly Pattern[]): number {
   const startingAt = (at: number): number => bytes.length - Buffer.byteLength(text.slice(at))
   const check = (view: string, offsetOf: (at: number) => number, depth: number): void => {
     for (const { name, names } of patterns) {
-      const at = names ? startOfName(view, names) : view.search(UNFINISHED[name ?? ''] ?? LINE)
+      const at = names
+        ? startOfName(view, names.sorted)
+        : view.search(UNFINISHED[name ?? ''] ?? LINE)
       if (at >= 0) from = Math.min(from, startingAt(offsetOf(at)))
     }
     if (depth < ESCAPES_MAX)

@@ -46,11 +46,13 @@ export class KnownValues {
   set(value: string, placeholder: string): void {
     if (value.length < SHORTEST) this.#short.set(value, placeholder)
     if (value.length < SHORTEST || this.#values.get(value) === placeholder) return
+    const isNew = !this.#values.has(value)
     this.#values.set(value, placeholder)
     const forms = formsOf(value, placeholder)
     this.#needles.set(value, forms)
     this.#longest = Math.max(this.#longest, ...forms.map(({ text }) => text.length))
-    this.#search = undefined
+    // A recording learns new values all the time, and preparing a search for all of them is slow.
+    if (!isNew || this.#search?.add(forms) !== true) this.#search = undefined
   }
 
   /**
@@ -60,9 +62,10 @@ export class KnownValues {
   setWord(value: string, placeholder: string): void {
     if (value.length >= SHORTEST) this.set(value, placeholder)
     else
-      for (const form of [...WORD_FORMS, oneForEachByte])
+      for (const form of [...WORD_FORMS, oneForEachByte]) {
         this.#words.set(form(value), form(placeholder))
-    this.#wordSearch = undefined
+        this.#wordSearch = undefined
+      }
   }
 
   /**
@@ -113,19 +116,31 @@ class Search {
   constructor(needles: readonly Needle[]) {
     this.#window = Math.min(16, ...needles.map(({ text }) => text.length))
     this.#skip.fill(this.#window - BLOCK + 1)
-    for (const needle of needles.toSorted((a, b) => b.text.length - a.text.length)) {
+    this.add(needles)
+  }
+
+  /** False if one is too short for this search, and nothing was added. */
+  add(needles: readonly Needle[]): boolean {
+    if (needles.some(({ text }) => text.length < this.#window)) return false
+    for (const needle of needles) {
       for (let last = BLOCK - 1; last < this.#window; last++) {
         const hash = hashAt(needle.text, last)
         this.#skip[hash] = Math.min(this.#skip[hash] ?? 0, this.#window - 1 - last)
       }
       const hash = hashAt(needle.text, this.#window - 1)
       const ending = this.#endingIn.get(hash) ?? []
-      ending.push(needle)
+      // The longest wins.
+      const at = ending.findIndex(({ text }) => text.length < needle.text.length)
+      ending.splice(at < 0 ? ending.length : at, 0, needle)
       this.#endingIn.set(hash, ending)
       if (!needle.mayBeCut) continue
-      this.#startingWith.set(needle.text.slice(0, SHORTEST), needle)
+      const start = needle.text.slice(0, SHORTEST)
+      const known = this.#startingWith.get(start)
+      if (known === undefined || known.text.length >= needle.text.length)
+        this.#startingWith.set(start, needle)
       this.#firstCharacters[needle.text.charCodeAt(0) & 255] = 1
     }
+    return true
   }
 
   replace(text: string): string {
