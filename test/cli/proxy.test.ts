@@ -335,6 +335,39 @@ describe('commands', () => {
     ])
   })
 
+  test('of a killed recording is compared up to its end, and not beyond', async () => {
+    const program = `
+      for (const path of ['echo', 'hang', 'echo?later'])
+        console.log((await fetch(process.env.OPENAI_BASE_URL + '/' + path)).status)
+    `
+    const workspace = await folderWith({ 'agent.mjs': program })
+    const env = { ...process.env, OPENAI_BASE_URL: provider.url }
+    const before = provider.requests.length
+    const child = spawn(process.execPath, [cli, 'record', '--', 'node', 'agent.mjs'], {
+      cwd: workspace.folder,
+      env,
+    })
+    await once(child.stdout, 'data')
+    await expect.poll(() => provider.requests.length - before, { timeout: 60_000 }).toBe(2)
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(replayed.stdout).toBe('200\n502\n502\n')
+    expect(replayed.stderr).toContain(
+      '2 requests served · the same until the recording was cut off',
+    )
+    expect(replayed.code).toBe(0)
+    for (const [changed, difference] of [
+      [program.replace("'echo', ", ''), 'was not made'],
+      [program.replace('console.log(', "console.log('changed', "), 'Stdout differs from byte 0'],
+    ] as const) {
+      await writeFile(join(workspace.folder, 'agent.mjs'), changed)
+      const other = await workspace.retake(['replay', 'last'])
+      expect(other.code).toBe(3)
+      expect(other.stderr).toContain(difference)
+    }
+  })
+
   test('a tape of a killed proxy can be replayed up to its end', async () => {
     const workspace = await folderWith({})
     const args = ['proxy', 'record', '--upstream', provider.url, '--port', '0', '--json']

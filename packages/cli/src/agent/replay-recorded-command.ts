@@ -96,16 +96,12 @@ export async function replayRecordedCommand(
       sandboxed.end ?? (await runCommand({ ...process(server.port), stdin: tapedInput(tape) }))
     const isCutOff = tape.status === 'truncated'
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    const divergences = [
-      ...proxy.misses,
-      ...(isCutOff
-        ? []
-        : compareCommand(tape, {
-            stdout: secrets.bytes(asRecorded(Buffer.concat(stdout), server.port, taped.port)),
-            ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
-            unused: proxy.exchanges.unused,
-          })),
-    ]
+    const divergences = compareCommand(tape, {
+      stdout: secrets.bytes(asRecorded(Buffer.concat(stdout), server.port, taped.port)),
+      ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
+      misses: proxy.misses,
+      unused: proxy.exchanges.unused,
+    })
     return {
       events: tape.count,
       position: tape.count,
@@ -177,9 +173,7 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   const { served, wallMs, cutOff } = replayed
   const facts = [
     `${plural(served, 'request')} served`,
-    ...(cutOff
-      ? ['the recording was cut off, its end is not known']
-      : ['stdout and exit as recorded']),
+    ...(cutOff ? ['the same until the recording was cut off'] : ['stdout and exit as recorded']),
     `${duration(wallMs)} (recorded ${duration(viewRun(tape).durationMs)})`,
   ]
   const { isSame, blocked, gaps } = isolationFacts(replayed)

@@ -8,16 +8,26 @@ export interface ProxiedCommandEnd {
   readonly stdout: Uint8Array
   readonly exitCode?: number
   readonly signal?: string
+  /** Its requests that are not on the tape. */
+  readonly misses: readonly Divergence[]
   /** Recorded exchanges that it did not request. */
   readonly unused: readonly TapedExchange[]
 }
 
 /**
- * Compares a replayed command with its tape: missing requests, stdout and exit. Ignores stderr,
- * where programs log dates and times.
+ * Compares a replayed command with its tape: requests, stdout and exit. Ignores stderr, where
+ * programs log dates and times. A command whose recording was cut off does everything recorded and
+ * then more, which is not compared.
  */
 export function compareCommand(tape: Tape, end: ProxiedCommandEnd): Divergence[] {
-  return [...missing(end.unused), ...output(tape, end.stdout), ...exit(tape, end)]
+  const isCutOff = tape.status === 'truncated'
+  const isBeyondEnd = isCutOff && end.unused.length === 0
+  return [
+    ...(isBeyondEnd ? [] : end.misses),
+    ...missing(end.unused),
+    ...output(tape, end.stdout, isCutOff),
+    ...exit(tape, end),
+  ]
 }
 
 function missing(unused: readonly TapedExchange[]): Divergence[] {
@@ -31,7 +41,7 @@ function missing(unused: readonly TapedExchange[]): Divergence[] {
   }))
 }
 
-function output(tape: Tape, stdout: Uint8Array): Divergence[] {
+function output(tape: Tape, stdout: Uint8Array, isCutOff: boolean): Divergence[] {
   const pieces: { seq: number; bytes: Uint8Array }[] = []
   for (const event of tape.events()) {
     if (event.type === 'output' && event.stream === 'stdout')
@@ -39,7 +49,7 @@ function output(tape: Tape, stdout: Uint8Array): Divergence[] {
   }
   const recorded = Buffer.concat(pieces.map(({ bytes }) => bytes))
   const current = Buffer.from(stdout)
-  if (recorded.equals(current)) return []
+  if (recorded.equals(isCutOff ? current.subarray(0, recorded.length) : current)) return []
   let at = 0
   while (at < recorded.length && recorded[at] === current[at]) at += 1
   let passed = 0
