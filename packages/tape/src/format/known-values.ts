@@ -110,7 +110,7 @@ class Search {
   readonly #skip = new Uint8Array(HASH_MASK + 1)
   readonly #endingIn = new Map<number, Needle[]>()
   /** Keyed by first characters, for texts that end inside one. */
-  readonly #startingWith = new Map<string, Needle>()
+  readonly #startingWith = new Map<string, Needle[]>()
   readonly #firstCharacters = new Uint8Array(256)
 
   constructor(needles: readonly Needle[]) {
@@ -135,9 +135,9 @@ class Search {
       this.#endingIn.set(hash, ending)
       if (!needle.mayBeCut) continue
       const start = needle.text.slice(0, SHORTEST)
-      const known = this.#startingWith.get(start)
-      if (known === undefined || known.text.length >= needle.text.length)
-        this.#startingWith.set(start, needle)
+      const alike = this.#startingWith.get(start)
+      if (alike === undefined) this.#startingWith.set(start, [needle])
+      else alike.push(needle)
       this.#firstCharacters[needle.text.charCodeAt(0) & 255] = 1
     }
     return true
@@ -181,9 +181,10 @@ class Search {
       start++
     ) {
       if (this.#firstCharacters[text.charCodeAt(start) & 255] === 0) continue
-      const needle = this.#startingWith.get(text.slice(start, start + SHORTEST))
-      if (needle?.text.startsWith(text.slice(start)) === true)
-        return editOf(text, start, length, needle)
+      const end = text.slice(start)
+      const alike = this.#startingWith.get(end.slice(0, SHORTEST))
+      const needle = alike?.find((each) => each.text.startsWith(end))
+      if (needle !== undefined) return editOf(text, start, length, needle)
     }
     return undefined
   }
