@@ -159,7 +159,7 @@ export const scenes: readonly Scene[] = [
     title: 'Bedrock Converse over HTTP/1',
     agent: 'bedrock-converse.mjs',
     args: ['http1'],
-    steps: [...converseSteps, told(bedrockSonnet.busy, 'Too many requests'), bedrockSonnet.said],
+    steps: [...converseSteps, bedrockSonnet.busy, bedrockSonnet.said],
   },
   {
     title: 'Bedrock InvokeModel over HTTP/2',
