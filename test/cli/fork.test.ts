@@ -1,12 +1,15 @@
 import { readdirSync } from 'node:fs'
 import { chmod, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openTape } from '@retake/tape/node'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
 import { run, type Finished } from '../support/run-retake.mjs'
 import { sampled, soakOnly } from '../support/soak.js'
+import { folderWith } from './workspace.js'
 
 afterAll(removeScenes)
 
@@ -386,4 +389,47 @@ test('the example of docs/branches.md runs as it says', async () => {
   const rerun = await scene.branch(['rerun', scene.parent])
   expect(rerun.stdout).toMatch(/^bought lamp for [23]\d\n$/)
   expect(shape(docs)).toContain(shape(rerun.stderr))
+})
+
+test('the report of a fork names an MCP session that the server has ended since the recording', async () => {
+  const sessions = new Set<string>()
+  const server = createServer((request, response) => {
+    const session = String(request.headers['mcp-session-id'] ?? `session-${sessions.size}`)
+    const isNew = request.headers['mcp-session-id'] === undefined
+    if (isNew) sessions.add(session)
+    if (!sessions.has(session)) response.statusCode = 404
+    if (request.method === 'DELETE') sessions.delete(session)
+    response.setHeader('content-type', 'application/json')
+    response.setHeader('mcp-session-id', session)
+    response.end('{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const { retake } = await folderWith({
+    'agent.mjs': `const url = 'http://127.0.0.1:${port}/mcp'
+const headers = { 'content-type': 'application/json', 'mcp-protocol-version': '2025-11-25' }
+const send = async (id, method, params = {}) => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+  const response = await fetch(url, { method: 'POST', headers, body })
+  headers['mcp-session-id'] ??= response.headers.get('mcp-session-id')
+  console.log(method, response.status, await response.text())
+}
+await send(1, 'initialize', { protocolVersion: '2025-11-25' })
+await send(2, 'tools/call', { name: 'search' })
+await send(3, 'tools/call', { name: 'order' })
+await fetch(url, { method: 'DELETE', headers })`,
+  })
+  await retake(['record', 'agent.mjs'])
+  const { stderr } = await retake([
+    'fork',
+    'last',
+    '--at',
+    '2',
+    '--set',
+    'result.protocolVersion=1',
+  ])
+  expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+    `lost MCP session at http://127.0.0.1:${port}/mcp: the server no longer knows it, so step 3 got 404`,
+  )
 })

@@ -41,6 +41,17 @@ test('record adds nothing to its output if everything was captured, with or with
   expect(JSON.parse(json.stderr)).toMatchObject({ notCaptured: [] })
 })
 
+test('a registry that a package makes for the agent is not reported, one of the agent is', async () => {
+  const { retake } = await folderWith({
+    'node_modules/cache/index.js': 'exports.make = () => new FinalizationRegistry(() => {})',
+    'agent.mjs': `import { make } from 'cache'\nmake()\nnew FinalizationRegistry(() => {})`,
+  })
+  const { stderr } = await retake(['record', 'agent.mjs'])
+  expect(stderr.match(/not captured: .*/g)).toEqual([
+    expect.stringContaining('FinalizationRegistry at agent.mjs:3'),
+  ])
+})
+
 test("record --strict exits with 3 when something was not captured, or with the agent's own code", async () => {
   const { retake } = await folderWith({
     'agent.mjs': keys,

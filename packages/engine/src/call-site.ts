@@ -217,9 +217,6 @@ export function calledByAgent(callee: Function): boolean {
   return file === undefined || (isForeign(file) && runner?.test(file) !== true)
 }
 
-/** True if Node itself is the nearest caller outside Retake: web streams use `vm`, for example. */
-export const calledByNode = (): boolean => nearestCaller()?.startsWith('node:') === true
-
 /** The file of the nearest caller outside Retake. */
 export function nearestCaller(): string | undefined {
   const files = callerFiles(nearestCaller, CALLER_FRAMES + OWN_FRAMES)

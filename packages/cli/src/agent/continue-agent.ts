@@ -10,7 +10,7 @@ import {
 } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
 import { environmentOnTape, hasReadsOnly, originOf, type Step, type Tape } from '@retake/tape'
-import type { RecordedError, SocketEvent } from '@retake/tape/format'
+import type { RecordedError, ResponseEvent, SocketEvent } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, missingReport } from './agent-process.js'
@@ -132,6 +132,7 @@ export function continuedLines(
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
     ...connectionLines(continued, tape, width),
+    ...mcpSessionLines(continued, tape, width),
     ...unusedLines(continued, tape, paint),
     ...leadLines('  steps    ', stepsText(parent, continued, tape), width),
     ...factLines(facts, paint),
@@ -170,6 +171,28 @@ function connectionLines({ position }: Continued, tape: Tape, width: number): st
     )
   })
 }
+
+/** Names MCP servers that no longer know the session that the recorded run had opened. */
+function mcpSessionLines({ position }: Continued, tape: Tape, width: number): string[] {
+  const recorded = new Set<string>()
+  const failed = new Map<string, string>()
+  for (const event of tape.events(0)) {
+    if (event.type !== 'response') continue
+    if (event.seq < position) recorded.add(mcpSession(event) ?? '')
+    const request = tape.event(event.op)
+    if (event.op < position || event.status !== 404 || request.type !== 'request') continue
+    const session = mcpSession(request)
+    if (session !== undefined && recorded.has(session) && !failed.has(session))
+      failed.set(
+        session,
+        `MCP session at ${request.url}: the server no longer knows it, so ${stepLabel(tape, event.op).trim() || 'a request'} got 404`,
+      )
+  }
+  return [...failed.values()].flatMap((text) => leadLines('  lost     ', printable(text), width))
+}
+
+const mcpSession = ({ headers }: Pick<ResponseEvent, 'headers'>): string | undefined =>
+  headers.find(([name]) => name.toLowerCase() === 'mcp-session-id')?.[1]
 
 const FATES: Readonly<Record<string, string>> = {
   lost: 'open on the tape, but not for real, so the agent got ECONNRESET',

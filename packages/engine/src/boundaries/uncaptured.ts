@@ -4,7 +4,7 @@ import dgram from 'node:dgram'
 import net from 'node:net'
 import vm from 'node:vm'
 import worker from 'node:worker_threads'
-import { calledByNode, callSite, siteField } from '../call-site.js'
+import { callSite, nearestCaller, siteField } from '../call-site.js'
 import { errors, type RetakeError } from '../errors.js'
 import { currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
@@ -83,8 +83,17 @@ const COMMON_IN_LIBRARIES = new Set([
 function noteUse(note: BoundaryNote): void {
   const session = currentSession()
   if (session === undefined) return
-  const isCache = COMMON_IN_LIBRARIES.has(note.name) && (calledByNode() || callSite() === undefined)
-  if (!isCache) noteBoundary(session, note)
+  if (!COMMON_IN_LIBRARIES.has(note.name) || !isCache(note.name)) noteBoundary(session, note)
+}
+
+/**
+ * True for a use by Node, whose web streams use `vm`, or by a package on its own. Registries of packages are caches even if the
+ * agent has just called the package: undici makes one for each agent.
+ */
+function isCache(name: string): boolean {
+  const caller = nearestCaller()
+  if (caller?.startsWith('node:') === true || callSite() === undefined) return true
+  return name === 'FinalizationRegistry' && /[\\/]node_modules[\\/]/.test(caller ?? '')
 }
 
 /** `name` ends with the name of the method. */
