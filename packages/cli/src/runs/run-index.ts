@@ -33,7 +33,7 @@ interface IndexLine<Row> {
 }
 
 /** Version of the lines. Increase it when fields or their meaning change. */
-const LAYOUT = 4
+const LAYOUT = 5
 /** Reading fewer bytes is fast, so no index file is written. */
 const WORTH_BYTES = 1 << 20
 /** The file is rewritten once outdated lines exceed current ones by this many. */

@@ -620,6 +620,15 @@ describe('answers on a socket', () => {
       title: 'connect tcp 127.0.0.1:4010 (ECONNREFUSED)',
     })
   })
+
+  test('a database connection that breaks later is not a step', () => {
+    const { tape, socket } = script()
+    tape.add({ type: 'deliver', op: socket, part: 'connect' })
+    tape.add({ type: 'deliver', op: socket, part: 'chunk' }, 'welcome')
+    const error = recordError(new Error('read ECONNRESET'))
+    tape.add({ type: 'deliver', op: socket, part: 'error', error })
+    expect(readRun(tape.end()).steps).toEqual([])
+  })
 })
 
 describe('other steps', () => {

@@ -90,7 +90,7 @@ class RunIndexBuilder implements RunIndex {
   isStopped = false
   lastAt = 0
   readonly #ops = new Map<number, StepOp>()
-  readonly #sockets = new Map<number, { event: SocketEvent; entry: Mutable<StartEntry> }>()
+  readonly #sockets = new Map<number, OpenedSocket>()
   readonly #syncCalls = new Set<number>()
   #drawn: GuardIntent | undefined
   readonly #files = new Map<number, IndexedFileCall>()
@@ -212,18 +212,27 @@ class RunIndexBuilder implements RunIndex {
 
   /**
    * The request that an event on a socket concerns: the latest one. A connection that fails before
-   * its first request becomes a step itself.
+   * its first request becomes a step itself, unless it was in use for something else than HTTP.
    */
   #requestOn(event: DeliveryEvent): StepOp | undefined {
     const request = this.bySocket.get(event.op)?.at(-1)
     if (request !== undefined) return request
     const socket = this.#sockets.get(event.op)
-    if (socket === undefined || event.type !== 'deliver' || event.part !== 'error') return undefined
+    if (socket === undefined || event.type !== 'deliver') return undefined
+    if (event.part === 'chunk') socket.isUsed = true
+    if (event.part !== 'error' || socket.isUsed === true) return undefined
     socket.entry.role = 'step'
     const op = this.#addStep(socket.event)
     this.steps.sort((left, right) => seqOf(left) - seqOf(right))
     return op
   }
+}
+
+interface OpenedSocket {
+  readonly event: SocketEvent
+  readonly entry: Mutable<StartEntry>
+  /** True if the other end has sent something. */
+  isUsed?: boolean
 }
 
 const isChunk = (event: DeliveryEvent): event is DeliverEvent =>
