@@ -13,7 +13,8 @@ import { whenLoaded } from './when-loaded.js'
  * task starts and ends, and the queue is not used.
  *
  * Patched are p-queue, which LangChain uses, and Bottleneck. Others need `sharedQueue`. A queue
- * that the run creates itself serves only the run, so it needs nothing.
+ * that the run creates itself serves only the run, so it needs nothing. Not captured: what a shared
+ * queue says about itself, such as `size` and `onIdle()`.
  */
 export function patchSharedQueues(): Undo {
   const undos: Undo[] = []
