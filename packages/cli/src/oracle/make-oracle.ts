@@ -26,7 +26,7 @@ import { isDeepStrictEqual } from 'node:util'
 export const ORACLE_OPTIONS: Verb['options'] = {
   '--oracle <check>':
     'check that decides pass or fail: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; the prefix not: negates it; see `retake docs oracles`',
-  '--expect <text>': 'short oracle: the output contains this text',
+  '--expect <text>': 'a simple oracle: the output must contain this text',
   '--oracle-timeout <s>': 'maximum time for one judgement (default: 30, for a judge 120)',
   '--judge-url <url>': 'address of the model for judge:…',
   '--judge-model <name>': 'name of the model for judge:…',

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -22,14 +22,17 @@ test('the torn end of a killed tape is not sent', async () => {
   appendFileSync(file, `{"type":"output","torn":"sk-${'aB3dE6gH9jK2mN5pQ8sT1vW4'.repeat(2)}`)
 
   const sent: Buffer[] = []
-  const server = createServer(async (request, response) => {
-    const reply = (body: object): void => void response.end(JSON.stringify(body))
+  const answer = async (request: IncomingMessage): Promise<object> => {
     if (request.method === 'PATCH') {
       sent.push(await buffer(request))
-      return reply({ received: Buffer.concat(sent).length })
+      return { received: Buffer.concat(sent).length }
     }
     const { files } = (await json(request)) as { files: { digest: string }[] }
-    reply({ missing: files.map(({ digest }) => ({ digest, received: 0 })), outcome: 'created' })
+    const missing = files.map(({ digest }) => ({ digest, received: 0 }))
+    return { missing, outcome: 'created' }
+  }
+  const server = createServer((request, response) => {
+    void answer(request).then((body) => response.end(JSON.stringify(body)))
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await once(server, 'listening')

@@ -36,8 +36,8 @@ export default {
   arguments: '[run]',
   description: `Finds the steps that together made a run fail. Runs the agent many times, each time
 with some steps pinned to the recording and the others free, and lets an oracle judge each fork.
-Reports the cause, steps that only repeat it, steps that would have failed without it, and
-unrelated steps. Without an oracle, Retake suggests one from the exit code or from another run of
+Reports the cause, steps that only repeat it, steps that would have made the run fail without it,
+and unrelated steps. Without an oracle, Retake suggests one from the exit code or from another run of
 the same agent. Steps with effects get recorded answers, unless you add --live-tools. Forks are
 stored, so an interrupted search continues where it stopped. Exit code 3 if a cause, a dependence
 or a race was found, 1 if not, 0 if the run passes.`,
@@ -55,7 +55,7 @@ or a race was found, 1 if not, 0 if the run passes.`,
     '--yes': 'spend money without confirmation',
     '--jobs <n>': 'number of forks at a time (default: one per core)',
     '--timeout <s>': 'maximum time for one fork (default: 120)',
-    '--seed <n>': 'choose other forks and other audits (default: 1)',
+    '--seed <n>': 'seed for choosing forks and audits (default: 1)',
     '--evidence': 'also print every experiment and its result',
     '--classic': 'also print the result of changing one step at a time',
     '--spans <step>':

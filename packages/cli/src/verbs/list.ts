@@ -18,10 +18,10 @@ const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
 
 export default {
   arguments: '',
-  description: `Status: done, failed (exit code or error), killed, stopped (a fork with --tail offline
-whose parent had no further answer), recording; cut off or damaged if the tape is incomplete or was
-changed. Steps are those on the tape, without tool calls that \`retake show\` infers from the conversation. The last column shows the name of the run, followed by its
-error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
+  description: `A run is done, failed (with an error or exit code), killed, stopped (a fork with
+--tail offline whose parent has no further answer) or recording. Its tape may be cut off (its end is
+missing) or damaged. Steps are those on the tape, without tool calls that \`retake show\` infers
+from the conversation. The last column shows the name of the run, followed by its error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
 which Retake rebuilds if it is missing or out of date.`,
   options: {
     '-n, --count <n>': `number of runs to show (default: ${SHOWN}; with --json, all)`,

@@ -41,7 +41,7 @@ Options go before the file.`,
     '--tls':
       'for a command: also record HTTPS; the command must trust certificates that Retake creates for this run',
     '--children':
-      'record each Node program that the agent starts on its own tape, so that `retake blame` searches its steps',
+      'also record each Node program that the agent starts, on a separate tape, so that `retake blame` searches its steps',
     ...DURABILITY_OPTION,
     '--sign':
       'sign the seal with the key of this machine, and let `retake receipt` disclose single steps; also `seal: { sign: true }` in retake.config',

@@ -14,7 +14,7 @@ its own tape. A run that ended with an error continues as a branch, and the fail
 again.
 
 A step is in doubt if its request was sent but its answer was never recorded: it may have had its
-effect. It is only repeated if you say so.`,
+effect. Retake repeats it only if you choose retry.`,
   options: {
     '--in-doubt <policy>':
       'ask (default on a terminal), retry, skip (the agent gets an error instead), fail (default elsewhere)',

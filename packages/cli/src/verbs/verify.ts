@@ -46,7 +46,7 @@ table of all tapes.`,
     '--integrity-only': 'do not replay the programs',
     '--allow-cut-off': 'accept the tape of a killed run, which has no end',
     '--strict-files':
-      'treat a project file that changed since the run read it as a finding (default: a warning; the recorded content is served)',
+      'report a finding if a project file has changed since the run read it (default: a warning; the recorded content is served)',
     '--write-manifest <file>': 'write the digests of these tapes to a file, if nothing was found',
     '--manifest <file>':
       'report tapes that differ from this file, that are not in it, or that are missing',

@@ -197,8 +197,8 @@ const REASONS = {
     'Windows ignores dots and spaces at the end of a path, so this one may lead out of the allowed folders.',
   PATH_CHDIR: 'Every relative path in the program would point somewhere else.',
   PATH_UNSEEN: 'Retake cannot check which files this uses.',
-  READ_NOT_ALLOWED: 'The policy does not allow reading it.',
-  WRITE_NOT_ALLOWED: 'The policy does not allow writing it.',
+  READ_NOT_ALLOWED: 'The policy does not allow reading this path.',
+  WRITE_NOT_ALLOWED: 'The policy does not allow writing to this path.',
 } as const
 
 type FileDenialCode = keyof typeof REASONS

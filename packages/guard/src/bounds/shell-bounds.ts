@@ -115,7 +115,7 @@ export const unseenCodeDenial = (tool: string, kind: 'worker' | 'addon', file: s
   code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
   rule: 'guard/process',
   what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
-  why: 'The scopes of a call do not apply inside it.',
+  why: 'Scopes are not enforced in workers and native add-ons.',
   allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
 })
 
