@@ -22,6 +22,7 @@ import { undoAll, type Undo } from './patch.js'
 import { patchRandom, patchRealmRandom } from './random.js'
 import { patchUndiciRequests } from './network/undici-requests.js'
 import { patchEmitters } from './network/shared-clients.js'
+import { patchSharedMysql } from './network/shared-mysql.js'
 import { patchSharedPostgres } from './network/shared-postgres.js'
 import { patchSharedRedis } from './network/shared-redis.js'
 import { patchLogThreads } from './shared-logs.js'
@@ -50,6 +51,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchSockets,
   patchChildProcess,
   patchProcessKill,
+  patchSharedMysql,
   patchSharedPostgres,
   patchSharedRedis,
   patchUndiciRequests,
