@@ -72,7 +72,8 @@ export class PostgresSession {
     for (const bytes of answers) rest.push(bytes)
     if (this.#obstacle !== undefined) return this.#obstacle
     if (status === undefined) return 'the sign-in was not complete'
-    if (length > 0 || this.#fromClient.isInside) return 'a query was in progress'
+    const isInside = this.#fromClient.isInside || this.#round.messages.length > 0
+    if (length > 0 || isInside) return 'a query was in progress'
     return status === IDLE ? undefined : 'a transaction was open'
   }
 
@@ -262,8 +263,8 @@ class Round {
       if (type === 'P') this.statements.push({ name: '' })
       return
     }
-    // The data of a COPY, which no setting has.
-    if (type === 'd') return
+    // The data and the end of a COPY, which belong to the round before.
+    if (['d', 'c', 'f'].includes(type)) return
     this.messages.push(message)
     if (!['Q', 'P', 'C'].includes(type)) return
     const [first = '', second = ''] = message.toString('utf8', 5).split('\0', 2)
