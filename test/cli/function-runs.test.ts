@@ -215,6 +215,26 @@ for (const input of [1, 2]) await record({ name: 'add', input, entry: 'sum.mjs#a
   expect(stderr).toContain('A queue that runs share')
 })
 
+test('a replay that lacks files which a package has read in an earlier run names the package', async () => {
+  const { retake, folder } = await folderWith({
+    'node_modules/@acme/models/index.mjs': `import { readFileSync } from 'node:fs'
+let list
+export const models = () => (list ??= readFileSync(new URL('list.txt', import.meta.url), 'utf8'))`,
+    'node_modules/@acme/models/package.json': '{ "main": "index.mjs" }',
+    'node_modules/@acme/models/list.txt': 'one',
+    'ask.mjs': `import { models } from '@acme/models'
+export const ask = () => models() + Math.random()`,
+    'calls.mjs': `import { record } from '${library}'
+import { ask } from './ask.mjs'
+for (const input of [1, 2]) await record({ name: 'ask', input, entry: 'ask.mjs#ask' }, ask)`,
+  })
+  await run(process.execPath, ['calls.mjs'], folder)
+  expect((await retake(['replay', 'last~1'])).code).toBe(0)
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(3)
+  expect(stderr).toContain('@acme/models probably reads its files only once in a process')
+})
+
 test('a signal from outside the run needs a default in the module, and a replay says so', async () => {
   const module = (noSignal: string) => `import { AsyncLocalStorage } from 'node:async_hooks'
 export const request = new AsyncLocalStorage()

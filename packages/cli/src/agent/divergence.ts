@@ -193,7 +193,13 @@ function suspectsOf(
   const isUsed =
     mismatches.length === 0 ||
     mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
+  const [, reader] =
+    /the program did fs\.\w+ .*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(summary) ??
+    []
   return linesOf(
+    tape.run.scope === 'function' &&
+      reader !== undefined &&
+      `${printable(reader)} probably reads its files only once in a process, and an earlier run had used it. If it can load them without a run, do that in the module, outside the function.`,
     mismatches.some(hasOtherTraceId) &&
       'It differs in what looks like the id of a trace or span. Telemetry makes these outside of the run, so they differ in each replay: do not print or send them, or read them in boundary().',
     isUsed &&
