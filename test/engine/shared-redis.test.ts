@@ -138,6 +138,20 @@ describe.skipIf(!hasRedis)('ioredis', () => {
 describe.for(VERSIONS)('redis %s', (version) => {
   const library = packages.get(version)
 
+  test.skipIf(!hasRedis || library?.['createClientPool'] === undefined)(
+    'a shared pool is named as not captured, and refused on replay',
+    async () => {
+      const shared = library!['createClientPool']({ url: server.url }) as Client
+      await shared['connect']()
+      const { output, run } = await record(options(), async () => shared['echo']('hi'))
+      await shared['close']()
+      expect(output).toBe('hi')
+      const what = 'a Redis pool or cluster of the package redis'
+      expect(readRun(openTape(run.path)).notCaptured).toMatchObject([{ what }])
+      await expect(replay(run.path, async () => shared['echo']('hi'))).rejects.toThrow(what)
+    },
+  )
+
   test.skipIf(!hasRedis || library === undefined)(
     'commands, pipelines and transactions of concurrent runs are steps',
     async () => {

@@ -11,7 +11,7 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * aborted at any moment.
  * - `shared-postgres`: queries of a `pg` pool or client from outside the run are calls. Before,
  * only the bytes of connections that the run opened were recorded.
- * - `shared-clients`: the same for clients of Redis, MySQL and MongoDB.
+ * - `shared-clients`: the same for clients of Redis and MySQL.
  * - `env-reads`: variables are on the tape where the program reads them. Before, a process run
  * recorded its whole environment, and a function run none of it.
  * - `joined-parts`: parts of an answer that arrived together are delivered in one turn, and marked.
