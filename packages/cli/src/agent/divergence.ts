@@ -193,6 +193,7 @@ function suspectsOf(
   const isUsed =
     mismatches.length === 0 ||
     mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
+  const used = usedBefore(tape, seq)
   const [, reader] =
     /the program did fs\.\w+ .*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(summary) ??
     []
@@ -200,12 +201,14 @@ function suspectsOf(
     tape.run.scope === 'function' &&
       reader !== undefined &&
       `${printable(reader)} probably reads its files only once in a process, and an earlier run had used it. If it can load them without a run, do that in the module, outside the function.`,
-    mismatches.some(hasOtherTraceId) &&
+    // Random keys look the same, but are known not to be captured.
+    used.length === 0 &&
+      mismatches.some(hasOtherTraceId) &&
       'It differs in what looks like the id of a trace or span. Telemetry makes these outside of the run, so they differ in each replay: do not print or send them, or read them in boundary().',
     isUsed &&
       placeholders.length > 0 &&
       `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
-    ...usedBefore(tape, seq).map((each) => `Not captured before that: ${notCapturedFact(each)}.`),
+    ...used.map((each) => `Not captured before that: ${notCapturedFact(each)}.`),
     tape.run.scope === 'function' &&
       summary.includes('waits') &&
       'An AbortSignal or timer from outside the run may have ended the wait.',
