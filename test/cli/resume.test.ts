@@ -138,7 +138,7 @@ describe('a step in doubt', () => {
     expect(charged).toHaveLength(1)
 
     const resumed = await workspace.retake(['resume', 'last', '--in-doubt', 'skip'], { env })
-    expect(resumed.stderr).toMatch(/in doubt step \d+ bytes sent to 127\.0\.0\.1:\d+: lost/)
+    expect(resumed.stderr).toMatch(/in doubt bytes sent to 127\.0\.0\.1:\d+: lost/)
     expect(resumed.stderr).toMatch(/lost +1 connection to 127\.0\.0\.1:\d+: open on the tape/)
     expect(resumed.stdout).toBe('balance 0\ncharge 2\n')
     server.close()
