@@ -7,6 +7,7 @@ import { openTape, readRun, record, replay } from 'retake'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findPackage } from '../../scripts/find-package.mjs'
 import { startRedis } from '../support/redis.mjs'
+import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
 
 /* oxlint-disable typescript/no-explicit-any -- clients of four libraries, none of them typed here */
 type Client = Record<string, any>
@@ -120,6 +121,21 @@ describe.skipIf(!hasRedis)('ioredis', () => {
     const types = [...openTape(run.path).events()].map(({ type }) => type)
     expect(types).toContain('socket')
     expect((await replay(run.path, own)).output).toEqual(output)
+  })
+
+  test('so is the client of a whole program, whose replay reaches nothing', async () => {
+    const workspace = await makeWorkspace()
+    try {
+      const agent = agentPath('redis-program.mjs')
+      const env = { REDIS_URL: server.url }
+      const recorded = await workspace.retake(['record', agent], { env })
+      expect(recorded.code, recorded.stderr).toBe(0)
+      const replayed = await workspace.retake(['replay', 'last'])
+      expect(replayed.stderr).toContain('identical')
+      expect(replayed.stdout).toBe(recorded.stdout)
+    } finally {
+      await workspace.remove()
+    }
   })
 
   test('a subscription on a shared client is named as not captured, and refused on replay', async () => {

@@ -116,7 +116,8 @@ export function patchShared(
   return replace(target, name, function (this: object, ...args: unknown[]) {
     const session = sharedIn(ownerOf(this), flag)
     if (session !== undefined) return shared(session, native, this, args)
-    return offline && isContactForbidden() ? offline(this, args) : native.apply(this, args)
+    const isOffline = isContactForbidden() && currentSession() === undefined
+    return offline && isOffline ? offline(this, args) : native.apply(this, args)
   } satisfies Method)
 }
 
