@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type PQueueModule from 'p-queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTape } from '@retake/tape/node'
 import { fork } from '../library/run-again.js'
@@ -12,7 +13,7 @@ import { install } from './install.js'
 import { sharedQueue } from './shared-queues.js'
 
 install()
-const { default: PQueue } = createRequire(import.meta.url)('p-queue') as typeof import('p-queue')
+const { default: PQueue } = createRequire(import.meta.url)('p-queue') as typeof PQueueModule
 
 type Add = (task: (...args: string[]) => Promise<string>, ...args: string[]) => Promise<unknown>
 
