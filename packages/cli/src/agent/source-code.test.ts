@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { codeOf } from './source-code.js'
+import type { Tape } from '@retake/tape'
+import { changedPackages, codeOf } from './source-code.js'
 
 /** Writes files to a folder that is removed at the end of the test. */
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -65,4 +66,38 @@ test('installed packages are listed with their versions, also those that pnpm li
     files: { 'agent.mjs': expect.any(String) as string },
     packages: { openai: '6.0.0' },
   })
+})
+
+test('a package of the workspace has dependencies of its own, and Retake is not part of the code', () => {
+  const folder = folderWith({
+    'agent/agent.mjs': `import '@acme/tools'; import 'retake'`,
+    'tools/index.js': `import 'openai'`,
+    'tools/package.json': '{ "version": "1.0.0" }',
+    'tools/node_modules/openai/package.json': '{ "version": "6.0.0" }',
+    'clone/package.json': '{ "name": "retake", "version": "0.1.0", "main": "index.js" }',
+    'clone/index.js': `import 'yaml'`,
+  })
+  mkdirSync(path.join(folder, 'node_modules/@acme'), { recursive: true })
+  for (const [from, to] of [
+    ['tools', '@acme/tools'],
+    ['clone', 'retake'],
+  ] as const)
+    symlinkSync(path.join(folder, from), path.join(folder, 'node_modules', to), 'junction')
+  const cwd = path.join(folder, 'agent')
+  const code = codeOf(path.join(cwd, 'agent.mjs'), cwd)
+  expect(code).toEqual({
+    files: {
+      'agent.mjs': expect.any(String) as string,
+      '../tools/index.js': expect.any(String) as string,
+    },
+    packages: { '@acme/tools': '1.0.0', openai: '6.0.0', retake: '0.1.0' },
+  })
+  const tape = { run: { scope: 'process' }, details: { cwd, entry: 'agent.mjs', code } }
+  const changed = (): string[] => changedPackages(tape as unknown as Tape, undefined)
+  expect(changed()).toEqual([])
+  const manifest = path.join(folder, 'tools/node_modules/openai/package.json')
+  writeFileSync(manifest, '{ "version": "7.0.0" }')
+  expect(changed()).toEqual(['openai 6.0.0 → 7.0.0'])
+  rmSync(manifest)
+  expect(changed()).toEqual(['openai 6.0.0 → not installed'])
 })

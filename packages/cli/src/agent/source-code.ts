@@ -13,6 +13,8 @@ import { createHash } from 'node:crypto'
 const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])([^'"\n]+)\1/g
 /** Splits the specifier of a package into its name and the path inside of it. */
 const PACKAGE = /^((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/(.*))?$/
+/** Retake is not part of an agent, even if it is linked from a clone. */
+const OWN_PACKAGE = /^(?:retake$|@retake\/)/
 const CODE = /\.[cm]?[jt]sx?$/
 /** Suffixes that imports may omit or spell differently. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
@@ -128,7 +130,7 @@ function importsOfPackage(specifier: string, file: string): string[] {
 /** Modules of a package that is part of the workspace: only a link to it is installed. */
 function modulesOfWorkspace(specifier: string, file: string): string[] {
   const [, name, inside] = PACKAGE.exec(specifier) ?? []
-  if (name === undefined) return []
+  if (name === undefined || OWN_PACKAGE.test(name)) return []
   const root = folderOfPackage(name, file)
   if (root === undefined || /[\\/]node_modules[\\/]|\.zip[\\/]/.test(root)) return []
   const { exports, main = 'index' } = manifestIn(root) ?? {}
@@ -220,10 +222,16 @@ export function changedPackages(tape: Tape, root: MovedRoot | undefined): string
   const { code, cwd = '.' } = tape.details
   const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []
-  const file = fileHere(cwd, entry.file, root)
+  // Packages of a workspace have dependencies of their own.
+  const importers = [entry.file, ...Object.keys(code.files)].map((file) =>
+    fileHere(cwd, file, root),
+  )
+  const perFolder = [...new Map(importers.map((file) => [path.dirname(file), file])).values()]
   return Object.entries(code.packages).flatMap(([name, recorded]) => {
-    const now = versionOf(name, file) ?? 'not installed'
-    return now === recorded ? [] : [`${name} ${recorded} → ${now}`]
+    const versions = perFolder.flatMap((file) => versionOf(name, file) ?? [])
+    return versions.includes(recorded)
+      ? []
+      : [`${name} ${recorded} → ${versions[0] ?? 'not installed'}`]
   })
 }
 
