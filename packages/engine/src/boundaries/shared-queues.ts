@@ -1,8 +1,8 @@
 import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import { siteField } from '../call-site.js'
-import { hasFlag } from '../recorder-flags.js'
 import { currentSession, isProcessRun } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
+import { makers, sharedIn } from './network/shared-clients.js'
 import { ownerOf, replace, undoAll, type Undo } from './patch.js'
 import { whenLoaded } from './when-loaded.js'
 
@@ -25,7 +25,7 @@ export function patchSharedQueues(): Undo {
     if (owner === undefined || native === undefined || patched.has(owner)) return
     patched.add(owner)
     const add = function (this: object, ...args: unknown[]): unknown {
-      const session = sharedIn(this)
+      const session = waitingIn(this)
       const at = args.findIndex((each) => typeof each === 'function')
       if (session === undefined || at < 0) return native.apply(this, args)
       const [task, ...given] = args.slice(at) as [Task, ...unknown[]]
@@ -71,7 +71,7 @@ export function sharedQueue<Queue extends (task: never, ...rest: never[]) => unk
   const enqueue = queue as unknown as Enqueue
   return new Proxy(queue, {
     apply(_, self: object, args: unknown[]) {
-      const session = sharedIn(queue)
+      const session = waitingIn(queue)
       const [task, ...taskArguments] = args as [Task, ...unknown[]]
       if (session === undefined || typeof task !== 'function') return enqueue.apply(self, args)
       const name = queue.name === '' ? 'a shared queue' : queue.name
@@ -85,16 +85,10 @@ export function sharedQueue<Queue extends (task: never, ...rest: never[]) => unk
 type Task = (...args: unknown[]) => unknown
 type Enqueue = (this: object, ...args: unknown[]) => unknown
 
-/** The run that created a queue. */
-const makers = new WeakMap<object, Session>()
-
 /** The current run, if it shares this queue with others and its tasks may have to wait. */
-function sharedIn(queue: object): Session | undefined {
-  const session = currentSession()
-  if (session === undefined || isProcessRun(session) || makers.get(queue) === session)
-    return undefined
-  if (!hasFlag(session.flags ?? [], 'shared-queues')) return undefined
-  return neverWaits(queue) ? undefined : session
+function waitingIn(queue: object): Session | undefined {
+  const session = sharedIn(queue, 'shared-queues')
+  return session === undefined || isProcessRun(session) || neverWaits(queue) ? undefined : session
 }
 
 /** True for the queues of LangChain models without `maxConcurrency`. Known only in p-queue 6. */

@@ -23,8 +23,8 @@ export type Class = Function & { readonly prototype: object }
 /** Classes whose instances may be shared. */
 const clientClasses = new Set<Class>()
 
-/** The run that created a client. */
-const makers = new WeakMap<object, Session>()
+/** The run that created a client, or another object that runs may share. */
+export const makers = new WeakMap<object, Session>()
 /** The clients that a run has created. */
 const madeBy = new WeakMap<Session, WeakRef<object>[]>()
 
@@ -88,7 +88,7 @@ export function patchLibrary<Library extends object>(
   ])
 }
 
-type Flag = 'shared-postgres' | 'shared-clients'
+type Flag = 'shared-postgres' | 'shared-clients' | 'shared-queues'
 
 /** The current run, unless it created the object itself. */
 export function sharedIn(object: object, flag: Flag = 'shared-clients'): Session | undefined {
