@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import {
   hasTypeScriptLoader,
   ownPreloadLines,
-  permissionFlags,
+  replayPermissions,
   takeFromNodeOptions,
   takePreloads,
 } from './agent-process.js'
@@ -67,7 +67,7 @@ test.runIf(process.allowedNodeEnvironmentFlags.has('--permission'))(
   "a replay runs under Node's permission model, except with Yarn Plug'n'Play",
   () => {
     const flags = (options: string) =>
-      permissionFlags('/tmp/x', { nodeArgs: [], env: { NODE_OPTIONS: options } })
+      replayPermissions('/tmp/x', { nodeArgs: [], env: { NODE_OPTIONS: options } })
     expect(flags('--require ./a.cjs')).toContain('--permission')
     expect(flags('--require /p/.pnp.cjs --experimental-loader file:///p/.pnp.loader.mjs')).toEqual(
       [],

@@ -225,7 +225,7 @@ export class TaskProcess {
     const inside = (name: string): string => path.join(this.#folder, name)
     // After all preloads of the user. The agent does not see these flags.
     const retakeFlags = [
-      ...(options.isServed ? permissionFlags(this.#folder, start, options.isInspected) : []),
+      ...(options.isServed ? replayPermissions(this.#folder, start, options.isInspected) : []),
       ...preloadFlags(start),
     ]
     const task: ProcessTask = {
@@ -348,7 +348,7 @@ function nodeCommand(
  * loader of the user may start its compiler. Yarn Plug'n'Play cannot start under permissions,
  * because its loader calls `process.binding`; then the boundaries are the only lock.
  */
-export function permissionFlags(
+export function replayPermissions(
   writable: string,
   start: Pick<AgentStart, 'nodeArgs' | 'env'>,
   isInspected = false,

@@ -3,7 +3,7 @@ import { patchFileBinding } from './files/file-binding.js'
 import { patchOtherFileFunctions } from './files/file-calls.js'
 import { patchHttp2Sessions, patchHttpRequests, watchUndici } from './network/http.js'
 import { patchDatagrams, patchListening, patchNameServers } from './network/sockets.js'
-import { patchSharedQueues } from './shared-queues.js'
+import { bindQueuedTasks } from './queued-tasks.js'
 import { patchChildHandles, patchProcessControl, patchWorkers } from './processes/bound-child.js'
 
 const installed = new Set<() => Undo>()
@@ -40,5 +40,5 @@ const patchAll = (): Undo =>
     patchDatagrams(),
     patchListening(),
     patchFileBinding(),
-    patchSharedQueues(),
+    bindQueuedTasks(),
   ])

@@ -110,7 +110,7 @@ const IN_DOUBT = STATES.indexOf('in doubt')
 const ABORTED = STATES.indexOf('aborted')
 
 /** Counts of a run. Every view names recorded and inferred steps separately. */
-export const stepsText = ({ steps, inferred }: Pick<RowStore, 'steps' | 'inferred'>): string =>
+export const stepCounts = ({ steps, inferred }: Pick<RowStore, 'steps' | 'inferred'>): string =>
   [plural(steps, 'step'), ...(inferred > 0 ? [plural(inferred, 'inferred tool call')] : [])].join(
     ', ',
   )

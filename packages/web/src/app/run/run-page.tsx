@@ -29,7 +29,7 @@ import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
-import { type RowStore, stepsText } from './row-store.js'
+import { type RowStore, stepCounts } from './row-store.js'
 import { type Reading, type Run, useRows, useRun } from './use-run.js'
 import { RunWorkspace } from './run-workspace.js'
 import { useFilter, useList, useNarrow, useSelection } from './use-selection.js'
@@ -383,8 +383,8 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed
     return `reading ${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')}`
   if (!rows.isComplete) return 'reading totals'
   return head.status === 'recording'
-    ? `recording · ${stepsText(rows)} so far`
-    : `${stepsText(rows)}, ${plural(head.events, 'event')}`
+    ? `recording · ${stepCounts(rows)} so far`
+    : `${stepCounts(rows)}, ${plural(head.events, 'event')}`
 }
 
 /** Problems while reading a run. The part that was read is still shown. */

@@ -66,7 +66,7 @@ type AnyFunction = (this: any, ...args: any[]) => any
 let undos: Undo[] = []
 
 /** Patches libraries that are already loaded, and others when they are loaded. */
-export function patchSharedQueues(): Undo {
+export function bindQueuedTasks(): Undo {
   if (undos.length === 0) {
     const { _extensions: loaders } = Module as unknown as { _extensions: { '.js': AnyFunction } }
     const { '.js': native } = loaders
@@ -285,4 +285,4 @@ function startOwnBatch(loader: DataLoader): void {
 }
 
 // Programs import their queues and create them before the first guard.
-patchSharedQueues()
+bindQueuedTasks()
