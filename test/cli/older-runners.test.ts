@@ -65,7 +65,7 @@ test.each(['vitest-matcher', 'jest-matcher'])(
     const vitest = join(root, 'node_modules/vitest/vitest.mjs')
     const { code, stdout, stderr } = await run(
       process.execPath,
-      [vitest, 'run', '--project=system', `test/cli/${suite}.test.ts`],
+      [vitest, 'run', `test/cli/${suite}.test.ts`],
       root,
       { env: { RETAKE_RUNNERS: modules, RETAKE_SOAK: '1' }, timeoutMs: 3_600_000 },
     )

@@ -385,7 +385,7 @@ console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent(
     process: failing('code TEST_TAPE_OF_PROCESS'),
     script: 'passed',
     not: 'passed',
-    'not, but the same': failing('and should not'),
+    'not, but the same': failing('but should differ'),
     'another output': failing('The run ended differently'),
     'a started agent': failing('code TEST_NOT_AN_AGENT'),
     'an agent that is meant to throw': 'passed',
@@ -432,7 +432,7 @@ test('not', async () => {
   const failing = (text: string) => ({ failed: expect.stringContaining(text) as string })
   const mistakes = {
     'another program': failing('code TEST_TAPE_OF_FUNCTION'),
-    not: failing('and should not'),
+    not: failing('but should differ'),
     'meant to fail': 'passed',
   }
   const recorded = await runVitest(folder, server.env)
