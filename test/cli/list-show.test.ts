@@ -70,7 +70,7 @@ test('a damaged tape does not hide the others', async () => {
   await writeFile(join(folder, '.retake', 'runs', '20990101-000000-abcd.tape'), 'no tape')
   const { stdout } = await retake(['list'])
   expect(stdout).toMatch(/^20990101-000000-abcd +damaged +TAPE_NOT_A_TAPE$/m)
-  expect(stdout).toMatch(/ done .* agent$/m)
+  expect(stdout).toMatch(/ done .* agent · done$/m)
 })
 
 describe('a run with steps', () => {
