@@ -54,7 +54,7 @@ function pathsFor(folder: string): Paths | undefined {
   return paths
 }
 
-/** Returns undefined if there is no such file. Leaves reporting a broken file to the compiler. */
+/** Undefined if the file does not exist. Syntax errors are ignored; the compiler reports them. */
 function readConfig(file: string): { paths: Paths | undefined } | undefined {
   let text: string
   try {

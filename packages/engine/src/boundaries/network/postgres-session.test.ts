@@ -26,7 +26,7 @@ function sessionAfter(...queries: readonly (string | readonly [text: string, sta
   return session
 }
 
-/** What a new connection sends before it belongs to the agent. */
+/** The messages that set up a new connection before the agent uses it. */
 async function sentBy(session: PostgresSession): Promise<string[]> {
   const sent: string[] = []
   await new Promise<void>((resolve) => {

@@ -242,7 +242,7 @@ const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const NO_PASSWORD =
   'the password of its sign-in is neither in the environment nor in a client of the package pg, or the server asks for another kind of sign-in'
 
-/** A prepared statement; without a message, it is closed. An empty name stands for no statement. */
+/** Prepares a statement, or closes it if there is no message. Unnamed statements are not repeated. */
 interface Statement {
   readonly name: string
   readonly message?: Buffer

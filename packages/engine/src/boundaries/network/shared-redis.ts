@@ -391,7 +391,7 @@ function patchNodeRedis({ Client, others, errorClasses, v4 }: NodeRedis): Undo {
   ])
 }
 
-/** Whether a connection is open depends on earlier requests. */
+/** Records a getter such as `isOpen`, whose value depends on earlier requests. */
 const drawGetter = (target: object, name: string, ownerOf: (self: object) => object): Undo => {
   const native = Object.getOwnPropertyDescriptor(target, name)?.get
   if (native === undefined) return () => {}

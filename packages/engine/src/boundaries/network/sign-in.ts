@@ -51,7 +51,7 @@ interface ScramProofs {
   readonly server: Buffer
 }
 
-/** What client and server send to prove that they know the password; undefined without a challenge. */
+/** The proofs that both sides know the password. Undefined if the server has sent no challenge. */
 export function scramProofs(
   { clientFirst, serverFirst }: ScramExchange,
   /** The client's last message without its proof. */
