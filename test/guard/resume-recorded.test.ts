@@ -68,6 +68,21 @@ test('a recorded agent with a guard is replayed bit for bit, without its tools a
   ])
 })
 
+test('a guard that is created in the run replays where the state of Retake is in another folder', async () => {
+  const dir = folder()
+  const stateHome = process.env['XDG_STATE_HOME']
+  onTestFinished(() => {
+    if (stateHome === undefined) delete process.env['XDG_STATE_HOME']
+    else process.env['XDG_STATE_HOME'] = stateHome
+  })
+  delete process.env['XDG_STATE_HOME']
+  const agent = agentOf().agent([['pay', { to: 'Ann' }]])
+  const { run } = await record({ name: 'shop', dir }, agent)
+  process.env['XDG_STATE_HOME'] = dir
+  const { divergences } = await replay(run.path, agent)
+  expect(divergences).toEqual([])
+})
+
 test('a guarded script is recorded and replayed by the command line to the same output', async () => {
   const workspace = await makeWorkspace()
   onTestFinished(workspace.remove)

@@ -10,11 +10,12 @@ import { outsideRuns } from './scope.js'
  * The folder for Retake's state about this machine and user, outside every project, so that nothing
  * that arrives with a repository or a tape can be in it.
  */
-export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
-  const named = env['XDG_STATE_HOME'] ?? ''
+export function stateFolder(): string {
+  const named = natives.env['XDG_STATE_HOME'] ?? ''
   // The XDG specification requires programs to ignore relative paths.
-  const base = path.isAbsolute(named) ? named : path.join(os.homedir(), '.local', 'state')
-  return path.join(base, 'retake')
+  if (path.isAbsolute(named)) return path.join(named, 'retake')
+  // A run must not depend on where this machine has its state, so the read is not recorded.
+  return outsideRuns(() => path.join(os.homedir(), '.local', 'state', 'retake'))
 }
 
 const KEY_BYTES = 32
@@ -41,7 +42,7 @@ export const INPUT_PROOF = 'input of a run'
 export const START_PROOF = 'start of a run'
 
 function machineKey(mayCreate: boolean): Buffer | undefined {
-  const folder = outsideRuns(() => stateFolder(natives.env))
+  const folder = stateFolder()
   const known = keys.get(folder)
   if (known !== undefined || (keys.has(folder) && !mayCreate)) return known
   const file = path.join(folder, 'machine-key')

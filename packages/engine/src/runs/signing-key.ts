@@ -2,7 +2,6 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import path from 'node:path'
 import { RECEIPTS_FLAG, attempt } from '@retake/tape/format'
 import { errors } from '../errors.js'
-import { natives } from '../natives.js'
 import { disk } from '../overlay/disk.js'
 import { outsideRuns } from '../scope.js'
 import { createPrivateFile, stateFolder } from '../machine-key.js'
@@ -16,10 +15,7 @@ export type KeyPurpose = (typeof KEY_PURPOSES)[number]
 
 /** The private key, in the state folder, which guarded tools cannot read. */
 export const keyFileOf = (purpose: KeyPurpose): string =>
-  path.join(
-    outsideRuns(() => stateFolder(natives.env)),
-    `${purpose}-key.pem`,
-  )
+  path.join(stateFolder(), `${purpose}-key.pem`)
 
 /** Next to it, for programs that only check signatures. */
 const publicFileOf = (purpose: KeyPurpose): string => keyFileOf(purpose).replace(/pem$/, 'pub.pem')
