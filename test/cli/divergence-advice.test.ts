@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -83,6 +84,86 @@ test('the advice for a command names what is not recorded and mentions no change
   expect(await retake(['verify', 'last', '--junit', 'report.xml'])).toMatchObject({ code: 3 })
   const report = await readFile(join(folder, 'report.xml'), 'utf8')
   for (const line of advice.slice(0, 3)) expect(report).toContain(line)
+})
+
+/** A model server on loopback that answers every request. */
+async function modelServer(): Promise<Record<string, string>> {
+  const server = createHttpServer((request, response) => {
+    request
+      .resume()
+      .on('end', () => response.setHeader('content-type', 'application/json').end('{}'))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return {
+    OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+    OPENAI_API_KEY: `sk-${'ab12'.repeat(8)}`,
+  }
+}
+
+test('for a command whose prompt contains a time and a UUID, the advice is the matchers that ignore them, which works', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { randomUUID } from 'node:crypto'
+const { OPENAI_BASE_URL, OPENAI_API_KEY } = process.env
+const content = \`It is \${new Date().toISOString()}, session \${randomUUID()}.\`
+const headers = { authorization: \`Bearer \${OPENAI_API_KEY}\`, 'content-type': 'application/json' }
+const body = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content }] })
+const answer = await fetch(\`\${OPENAI_BASE_URL}/chat/completions\`, { method: 'POST', headers, body })
+console.log(answer.status)
+`,
+  })
+  const env = await modelServer()
+  await retake(['record', '--', process.execPath, 'agent.mjs'], { env })
+  const replayed = await retake(['replay', 'last'], { env })
+  expect(replayed.code).toBe(3)
+  const advice = `retake record --matcher dates --matcher uuids -- ${process.execPath} agent.mjs`
+  expect(adviceIn(replayed.stderr)).toEqual([
+    'The command behaves differently than when it was recorded.',
+    'Not recorded for a command: clock, random values, files, connections outside the proxy.',
+    'Only dates and uuids differ in this request. To ignore them, record again with:',
+    advice,
+  ])
+  await retake(advice.split(' ').slice(1), { env })
+  expect(await retake(['replay', 'last'], { env })).toMatchObject({ code: 0 })
+})
+
+test('with another --entry, the advice says that another file ran', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `console.log('hello')`,
+    'other.mjs': `console.log('goodbye')`,
+  })
+  await retake(['record', 'agent.mjs', 'order 1182'])
+  const { code, stderr } = await retake(['replay', 'last', '--entry', 'other.mjs'])
+  expect(code).toBe(3)
+  expect(adviceIn(stderr)).toEqual([
+    'other.mjs ran instead of agent.mjs, and behaves differently.',
+    'Change other.mjs, or record it:',
+    `retake record other.mjs 'order 1182'`,
+  ])
+})
+
+test('a divergence inside an SDK names the line of your code that made the recorded call', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `import { create } from 'sdk'\nawait create('order 1182')\n`,
+    'node_modules/sdk/package.json': '{ "name": "sdk", "type": "module", "main": "index.js" }',
+    // The caller awaits a promise that is linked to the call only after it.
+    'node_modules/sdk/index.js': `const send = async (content) => {
+  await null
+  return fetch(process.env.OPENAI_BASE_URL, { method: 'POST', body: content })
+}
+export const create = (content) => Promise.resolve().then(() => send(content))
+`,
+  })
+  const env = await modelServer()
+  await retake(['record', 'agent.mjs'], { env })
+  await writeFile(
+    join(folder, 'agent.mjs'),
+    `import { create } from 'sdk'\nawait create('order 1183')\n`,
+  )
+  const { code, stderr } = await retake(['replay', 'last'], { env })
+  expect(code).toBe(3)
+  expect(stderr).toContain('  at   agent.mjs:2:1 when it was recorded')
 })
 
 test('with changed code, the advice names the changed files and packages', async () => {

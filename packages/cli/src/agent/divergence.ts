@@ -83,7 +83,11 @@ export function divergenceReport(
       .filter(({ field }) => !field.endsWith('(sha256)'))
       .flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
     '',
-    ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),
+    ...(site !== undefined
+      ? [`  at   ${paint('cyan', fromHere(site))}`]
+      : found?.site !== undefined
+        ? [`  at   ${paint('cyan', fromHere(found.site))} when it was recorded`]
+        : []),
     ...fix.map((line, index) => `  ${index === 0 ? 'fix ' : '    '} ${line}`),
   ]
 }
@@ -111,13 +115,17 @@ export interface AdviceOptions {
   readonly placeholders?: readonly string[]
   /** Set if the program is replayed in a copy of its folder. */
   readonly root?: MovedRoot
+  /** Set if this file ran instead of the recorded program. */
+  readonly entry?: string
 }
 
-function recordCommand({ details, run }: Tape): string {
+function recordCommand({ details, run }: Tape, moreMatchers: readonly string[] = []): string {
   const { entry = '', args = [], command, proxy } = details
   if (run.scope === 'function') return 'call record() in your program'
   if (command === undefined) return ['retake record', ...[entry, ...args].map(shellWord)].join(' ')
-  const matchers = (proxy?.matchers ?? []).flatMap((matcher) => ['--matcher', matcher])
+  const matchers = [...new Set([...(proxy?.matchers ?? []), ...moreMatchers])].flatMap(
+    (matcher) => ['--matcher', matcher],
+  )
   return [
     'retake record',
     ...(proxy?.tls ? ['--tls'] : []),
@@ -127,25 +135,47 @@ function recordCommand({ details, run }: Tape): string {
 
 const SUSPECTS_MAX = 5
 
+/** How to ignore what differs in a request of a command, or to accept the difference. */
+function matcherAdvice(
+  tape: Tape,
+  { kind, matchers }: Pick<Divergence, 'kind' | 'matchers'>,
+  again: string,
+): string[] {
+  if (matchers !== undefined)
+    return [
+      `Only ${matchers.join(' and ')} differ in this request. To ignore them, record again with:`,
+      recordCommand(tape, matchers),
+    ]
+  return linesOf(
+    kind === 'different' &&
+      'Parts of requests that differ in each run need a matcher: see `retake docs proxy`.',
+    'If the change is intended, record again:',
+    again,
+  )
+}
+
 /**
  * Advice about a divergence, one line each. If code or Node has changed, that is the reason.
  * Otherwise something is not captured, and the advice names candidates.
  */
 export function divergenceAdvice(
   tape: Tape,
-  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
-  { again = recordCommand(tape), placeholders, root }: AdviceOptions = {},
+  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary' | 'matchers'>,
+  { again = recordCommand(tape), placeholders, root, entry }: AdviceOptions = {},
 ): string[] {
+  if (entry !== undefined)
+    return [
+      `${entry} ran instead of ${tape.details.entry}, and behaves differently.`,
+      `Change ${entry}, or record it:`,
+      ['retake record', ...[entry, ...(tape.details.args ?? [])].map(shellWord)].join(' '),
+    ]
   // The sources of a command are unknown, so a change to them cannot be detected.
   if (tape.details.command !== undefined)
     return linesOf(
       'The command behaves differently than when it was recorded.',
       ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
       'Not recorded for a command: clock, random values, files, connections outside the proxy.',
-      divergence.kind === 'different' &&
-        '--matcher names what may differ in a request: see `retake docs proxy`.',
-      'If the change is intended, record again:',
-      again,
+      ...matcherAdvice(tape, divergence, again),
     )
   const files = changedSources(tape, root).map(fromHere)
   const changes = [...files, ...changedPackages(tape, root)]
@@ -189,10 +219,10 @@ function suspectsOf(
   { seq, mismatches, summary }: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
   placeholders: readonly string[],
 ): string[] {
-  // Without a mismatch, the program did something else entirely; perhaps a key was refused.
+  // Without a mismatch, the program did something else entirely; perhaps a key was refused. For a
+  // command, it is unknown whether it has read the variable.
   const isUsed =
-    mismatches.length === 0 ||
-    mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
+    mismatches.length === 0 ? tape.details.command === undefined : mismatches.some(hasOtherDigest)
   const used = usedBefore(tape, seq)
   const [, reader] =
     /the program did fs\.\w+ .*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(summary) ??
@@ -225,6 +255,22 @@ function hasOtherTraceId({ recorded, current }: Mismatch): boolean {
   const ids = (value: unknown): string => (show(value).match(TRACE_ID) ?? []).join(' ')
   return ids(recorded) !== ids(current)
 }
+
+/** Text that may have been computed from a secret: long enough for a signature, and without a meaning. */
+const DIGEST = /[\w+/=-]{16,}/g
+
+function hasOtherDigest({ field, recorded, current }: Mismatch): boolean {
+  if (field.endsWith('(sha256)')) return true
+  const digests = (value: unknown): string[] =>
+    (show(value).replaceAll(ID_OR_TIME, ' ').match(DIGEST) ?? []).filter((text) => /\d/.test(text))
+  const before = digests(recorded)
+  const now = digests(current)
+  return before.some((text) => !now.includes(text)) && now.some((text) => !before.includes(text))
+}
+
+/** UUIDs, and dates and times in ISO 8601. */
+const ID_OR_TIME =
+  /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b|\b\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/gi
 
 function usedBefore(tape: Tape, seq: number): NotCaptured[] {
   const names = new Set<string>()

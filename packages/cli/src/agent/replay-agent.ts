@@ -30,7 +30,7 @@ export function replayReceipt(
   look: Look,
   fix?: readonly string[],
 ): string[] {
-  const { divergences, cutOff, placeholders } = replayed
+  const { divergences, cutOff, placeholders, entry } = replayed
   const { paint } = look
   if (divergences.length === 0) {
     const facts = receiptFacts(tape, replayed).join(' · ')
@@ -42,7 +42,7 @@ export function replayReceipt(
       `digest ${tape.digest}`,
     ]
   }
-  const options = { ...(fix && { fix }), ...(placeholders && { placeholders }) }
+  const options = defined({ fix, placeholders, entry })
   const reports = divergences
     .slice(0, SHOWN_MAX)
     .flatMap((divergence, index) => [
@@ -100,6 +100,8 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   /** Variables for which the program got a placeholder. */
   readonly placeholders?: readonly string[]
   readonly isolation?: Isolation
+  /** Set if this file ran instead of the recorded program. */
+  readonly entry?: string
   /** For commands: hosts that were reached but not recorded, and are refused now. */
   readonly notRecorded?: readonly string[]
 }
@@ -112,7 +114,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   if (report === undefined) throw missingReport(end)
   return {
     ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
-    ...(end.signal && { signal: end.signal }),
+    ...defined({ signal: end.signal, entry: options.entry }),
   }
 }
 

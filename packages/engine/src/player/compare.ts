@@ -10,7 +10,8 @@ import type { Operation as StartedOperation } from '../sessions/session.js'
 import { meaningfulHeaders } from '../headers.js'
 import { createHash } from 'node:crypto'
 
-const MISMATCHES_MAX = 20
+/** If there are as many mismatches, there may be more. */
+export const MISMATCHES_MAX = 20
 
 /**
  * The differences between two bodies: paths if both are JSON, lines if both are text, otherwise

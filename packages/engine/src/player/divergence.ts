@@ -178,6 +178,8 @@ export interface Divergence {
   readonly mismatches: readonly Mismatch[]
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
+  /** For a request to the replay proxy: built-in matchers that would ignore all that differs. */
+  readonly matchers?: readonly string[]
 }
 
 /**

@@ -1,6 +1,7 @@
 import { parseJson } from '@retake/tape/format'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { type Mismatch, MISMATCHES_MAX } from '../player/compare.js'
 import type { ComparedRequest } from '../player/content-matcher.js'
 import { errors } from '../errors.js'
 
@@ -72,6 +73,30 @@ function sorted(_key: string, value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
   )
+}
+
+/** Matchers of values that most programs draw anew in each run. */
+const FRESH_VALUES = ['dates', 'uuids']
+
+/** The fewest of these matchers that would make the requests equal; undefined if they would not. */
+export function matchersThatIgnore(mismatches: readonly Mismatch[]): string[] | undefined {
+  const isEqualWith = (names: readonly string[]): boolean =>
+    mismatches.every(({ recorded, current }) => {
+      const [before, now] = [recorded, current].map((value) => {
+        let request: ComparedRequest = {
+          method: '',
+          url: JSON.stringify(value) ?? '',
+          headers: [],
+          body: new Uint8Array(0),
+        }
+        for (const name of names) request = MATCHERS[name]?.(request) ?? request
+        return request.url
+      })
+      return before === now
+    })
+  const isComplete = mismatches.length > 0 && mismatches.length < MISMATCHES_MAX
+  if (!isComplete || !isEqualWith(FRESH_VALUES)) return undefined
+  return FRESH_VALUES.filter((name) => !isEqualWith(FRESH_VALUES.filter((each) => each !== name)))
 }
 
 /** Always active, because they only remove parts without a meaning. */

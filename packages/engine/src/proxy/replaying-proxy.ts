@@ -11,7 +11,7 @@ import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
 import { headerPairs, hideCredentials, RequestQueue, shownHeaders } from './proxy-request.js'
-import type { RequestMatcher } from './matchers.js'
+import { matchersThatIgnore, type RequestMatcher } from './matchers.js'
 import {
   answerProxyError,
   breakOff,
@@ -185,6 +185,7 @@ function explainMiss({ method, url }: ComparedRequest, near: NearestRequest | un
   const differences = mismatches
     .slice(0, 5)
     .map(({ field, recorded: was, current }) => `${field} was ${short(was)}, is ${short(current)}`)
+  const matchers = matchersThatIgnore(mismatches)
   const divergence: Divergence = {
     seq,
     kind: 'different',
@@ -192,6 +193,7 @@ function explainMiss({ method, url }: ComparedRequest, near: NearestRequest | un
     explanation: `The nearest recorded request is event ${seq}; different: ${differences.join('; ')}.`,
     recorded,
     mismatches,
+    ...(matchers && { matchers }),
   }
   return { divergence, nearest }
 }
