@@ -145,6 +145,13 @@ describe('a run that does not exist', () => {
     )
   })
 
+  test('record --json without a file prints its error as JSON where its result would be', async () => {
+    const { retake } = await folderWith({})
+    const { stdout, stderr, code } = await retake(['record', '--json'])
+    expect({ stdout, code }).toEqual({ stdout: '', code: 2 })
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'WRONG_USAGE' } })
+  })
+
   test('with --json the error is JSON on stdout', async () => {
     soakOnly()
     const { retake } = await folderWith({})

@@ -120,6 +120,23 @@ test('a syntax error in an imported file names that file once', async () => {
   expect(stderr).not.toMatch(/packages\/(cli|engine|tape)\//)
 })
 
+test('decorators without a compiler are one error of four lines, recorded and replayed', async () => {
+  const { retake } = await project({
+    'main.ts': `import './tool.ts'\nconsole.log('ran')`,
+    'tool.ts': `const named = (tool: unknown) => tool\nexport class Tool { @named hammer(): void {} }`,
+  })
+  for (const args of [
+    ['record', 'main.ts'],
+    ['replay', 'last'],
+  ]) {
+    const { stdout, stderr, code } = await retake(args)
+    expect({ stdout, code }).toEqual({ stdout: '', code: 1 })
+    expect(stderr).toMatch(
+      /^error .+tool\.ts uses decorators.+\n {2}why .+\n {2}fix .+typescript@5.+\n {2}code DECORATORS_NOT_COMPILED\n(?:recorded|identical)/,
+    )
+  }
+})
+
 test.each(sampled(['module', 'commonjs'], (type) => type === 'module'))(
   'decorators in a package of type %s are compiled by the TypeScript of the project, as its tsconfig says',
   async (type) => {

@@ -7,7 +7,7 @@ import { verbs } from '../verbs/index.js'
 import { verbHelp } from './help.js'
 import { observeVerb } from './observe-verb.js'
 import { errorLines, exitCodeOf, explainOrThrow } from './print-error.js'
-import { parseVerb } from './verb.js'
+import { ownArguments, parseVerb } from './verb.js'
 
 export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
   observeVerb(name, () => runNamed(name, args))
@@ -23,7 +23,7 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
     const { default: verb } = await load()
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
     // Until the arguments are parsed, any --json counts that cannot belong to the agent.
-    jsonTo = verb.agentFollows !== true && args.includes('--json') ? stream : undefined
+    jsonTo = ownArguments(verb, args).includes('--json') ? stream : undefined
     const { options, positionals } = parseVerb(name, verb, args)
     jsonTo = options.json ? stream : undefined
     if (options.flag('help')) {

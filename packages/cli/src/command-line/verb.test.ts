@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { parseVerb } from './verb.js'
+import { ownArguments, parseVerb } from './verb.js'
 import fork from '../verbs/fork.js'
+import record from '../verbs/record.js'
 import rerun from '../verbs/rerun.js'
 
 test('an option with one value refuses a second one instead of dropping the first', () => {
@@ -29,4 +30,16 @@ test.each([
 ])('fork refuses %j: only one of the two edits could be made', async (args, what) => {
   const { options, positionals } = parseVerb('fork', fork, ['last', '--at', '2', ...args])
   await expect(fork.run(options, positionals)).rejects.toMatchObject({ code: 'WRONG_USAGE', what })
+})
+
+test.each([
+  [['--json'], ['--json']],
+  [
+    ['--name', 'x', '--json'],
+    ['--name', 'x', '--json'],
+  ],
+  [['--json', 'agent.mjs', '--json'], ['--json']],
+  [['--', 'python', 'agent.py', '--json'], []],
+])('of record %j, %j belongs to Retake, and the rest to the agent', (args, own) => {
+  expect(ownArguments(record, args)).toEqual(own)
 })

@@ -71,6 +71,25 @@ function parseSpec(spec: string) {
   return { name, short, value, multiple: more !== undefined }
 }
 
+const parserOptions = (verb: Verb): NonNullable<ParseArgsConfig['options']> =>
+  Object.fromEntries(
+    optionsOf(verb).map(([spec]) => {
+      const { name, short, value, multiple } = parseSpec(spec)
+      return [
+        name,
+        {
+          type: value === undefined ? 'boolean' : 'string',
+          ...(short !== undefined && { short }),
+          ...(multiple && { multiple }),
+        },
+      ]
+    }),
+  )
+
+/** Arguments before those that belong to the agent. */
+export const ownArguments = (verb: Verb, args: readonly string[]): readonly string[] =>
+  verb.agentFollows ? args.slice(0, firstPositional(args, parserOptions(verb))) : args
+
 /** Hides the minus of an argument from the parser. No argument can contain it. */
 const QUOTE = '\0'
 
@@ -86,17 +105,8 @@ export function parseVerb(
 ): { options: Options; positionals: string[] } {
   current = name
   const specs = optionsOf(verb).map(([spec]) => parseSpec(spec))
-  const options: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
-    specs.map(({ name: option, short, value, multiple }) => [
-      option,
-      {
-        type: value === undefined ? 'boolean' : 'string',
-        ...(short !== undefined && { short }),
-        ...(multiple && { multiple }),
-      },
-    ]),
-  )
-  const cut = verb.agentFollows ? firstPositional(args, options) : args.length
+  const options = parserOptions(verb)
+  const cut = ownArguments(verb, args).length
   const bare = new Set(
     specs.filter(({ value }) => value?.startsWith('[')).map((each) => `--${each.name}`),
   )

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { CodedError, recordError, type RecordedError } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
+import type { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 
@@ -25,6 +26,9 @@ export function onProcessExit(last: (exitCode: number) => void): void {
   } as typeof process.emit
 }
 
+/** Crosses from the loader's thread as a copy, which has the code, but not the class. */
+const REFUSED_BY_LOADER = 'DECORATORS_NOT_COMPILED' satisfies keyof typeof errors
+
 export interface ProcessEnd {
   readonly exitCode: number
   readonly error?: RecordedError
@@ -33,7 +37,13 @@ export interface ProcessEnd {
 /** Like `onProcessExit`, with the end in the form that a session takes. */
 export function onAgentEnd(last: (end: ProcessEnd) => void): void {
   let error: RecordedError | undefined
-  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
+  process.on('uncaughtExceptionMonitor', (thrown: Error & { readonly code?: unknown }) => {
+    error = recordError(thrown)
+    if (thrown?.code !== REFUSED_BY_LOADER) return
+    // Nothing of the agent has run, and Node would print its own stack and the fields of the error.
+    natives.stderrWrite(Buffer.from(`${thrown.stack}\n`))
+    process.exit(FAILED)
+  })
   onProcessExit((exitCode) => last({ exitCode, ...(error && { error }) }))
 }
 
