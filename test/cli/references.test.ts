@@ -1,6 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { optionsOf, ownArguments, type Verb } from '../../packages/cli/dist/command-line/verb.js'
 import { verbs } from '../../packages/cli/dist/verbs/index.js'
 import {
   allErrors,
@@ -52,11 +54,52 @@ test('a page of an error says what happened, why and what to do', () => {
     )
 })
 
-test('the commands that errors and pages name exist', () => {
-  const texts = [page('errors.md'), ...stories.map((code) => page(`errors/${code}.md`))]
-  const named = texts.flatMap((text) =>
-    [...text.matchAll(/`retake ([a-z]+)[ `]/g)].map(([, name = '']) => name),
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Sources and pages in which Retake names its own commands. */
+function textsWithCommands(): (readonly [file: string, text: string])[] {
+  const sources = readdirSync(join(root, 'packages'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /^\w+\/(?:src|demo|sample)\/.*\.tsx?$/.test(file))
+    .filter((file) => !/\.test\.tsx?$/.test(file))
+    .map((file) => join('packages', file))
+  const pages = ['', 'docs', 'docs/errors'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((file) => file.endsWith('.md') && file !== 'CHANGELOG.md')
+      .map((file) => join(folder, file)),
   )
-  expect(named.filter((name) => !(name in verbs))).toEqual([])
-  expect(existsSync(new URL('errors.md', docs))).toBe(true)
+  return [...sources, ...pages].map((file) => [file, readFileSync(join(root, file), 'utf8')])
+}
+
+test('every command that Retake advises exists, with the options that it names', async () => {
+  const optionsByVerb = new Map<string, { names: Set<string>; verb: Verb }>()
+  for (const [name, [, load]] of Object.entries(verbs)) {
+    const { default: verb } = await load()
+    const names = optionsOf(verb).flatMap(([spec]) => spec.match(/--[\w-]+/g) ?? [])
+    optionsByVerb.set(name, { names: new Set(names), verb })
+  }
+  const wrong: string[] = []
+  for (const [file, text] of textsWithCommands()) {
+    // A command in backticks, quotes or a code block ends with them, with its line or a comment.
+    const isPage = file.endsWith('.md')
+    const commands = isPage
+      ? /(?:`|^(?:npx )?|^ +(?:npx )?)retake ([a-z][a-z-]*)(?! \d\b)\b([^`\n]*)/gm
+      : /[`'"](?:npx )?retake ([a-z][a-z-]*)(?! \d\b)\b([^`'"\n]*)/g
+    for (const [command, name = '', rest = ''] of text.matchAll(commands)) {
+      const known = optionsByVerb.get(name)
+      if (known === undefined) {
+        wrong.push(`${file}: ${command}`)
+        continue
+      }
+      const words =
+        rest
+          .split(/ +#|\\| \| |;| && | -- /)[0]
+          ?.trim()
+          .split(/\s+/) ?? []
+      for (const option of ownArguments(known.verb, words).flatMap(
+        (word) => /^\[?(--[a-z][\w-]*)/.exec(word)?.[1] ?? [],
+      ))
+        if (!known.names.has(option)) wrong.push(`${file}: ${command}`)
+    }
+  }
+  expect(wrong).toEqual([])
 })
