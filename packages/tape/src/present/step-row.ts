@@ -183,6 +183,8 @@ export type RowMessage =
       /** Parents of recorded rows: index among the recorded steps, and label. */
       readonly parents: readonly (readonly [index: number, parent: string])[]
       readonly totals: RunTotals
+      /** Number of events that the rows were read from. */
+      readonly events: number
     }
 
 const COLUMN_NAMES = Object.keys(ROW_COLUMNS) as ColumnName[]

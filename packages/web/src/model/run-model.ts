@@ -213,7 +213,7 @@ export class RunModel {
       parent === undefined ? [] : [[index, parent] as const],
     )
     const inferred = this.#columns(steps.filter((step) => step.inferred))
-    return { type: 'rest', inferred, parents, totals }
+    return { type: 'rest', inferred, parents, totals, events: this.tape.count }
   }
 
   step(label: string, options: StepOptions = {}): StepDetail | undefined {

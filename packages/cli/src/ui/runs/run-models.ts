@@ -123,28 +123,33 @@ export class RunModels {
     }
   }
 
-  #read(id: string, stamp: string): ReadRun {
+  #read(id: string, before: string): ReadRun {
     // A run that can no longer be read is not cached.
     this.#cached.delete(id)
     const wasUnreadable = this.#unreadable.has(id)
-    this.#unreadable.set(id, stamp)
+    this.#unreadable.set(id, before)
     const start = performance.now()
     const file = this.store.pathOf(id)
-    const tape = openTape(file)
+    let [stamp, tape] = [before, openTape(file)]
+    const parent = tape.run.parent?.run
+    if (parent !== this.#parents.get(id)) {
+      this.#learnParents(id, parent)
+      // A stamp is taken before reading. One taken afterwards would hide what was written meanwhile.
+      stamp = this.#stamp(id)
+      tape = openTape(file)
+    }
     const model = new RunModel(tape, {
       status: (view) => statusOf(view, tape),
       ...readOptions(),
     })
     const readAt = performance.now()
-    this.#learnParents(id, tape.run.parent?.run)
     this.#unreadable.delete(id)
     const version = { events: tape.count, status: model.status }
     const hasChanged = this.#noteVersion(id, version, tape.run.startedAt)
     if (hasChanged || wasUnreadable) this.onChange(id, version)
-    const isFirst = tape.run.parent !== undefined && !stamp.includes(',')
     return {
       model,
-      stamp: isFirst ? this.#stamp(id) : stamp,
+      stamp,
       bytes: stampOf(file)?.bytes ?? 0,
       tookMs: readAt - start,
       readAt,
@@ -154,6 +159,7 @@ export class RunModels {
   #learnParents(id: string, parent: string | undefined): void {
     // Clears everything, because gaps in a chain of ancestors would hide changes.
     if (this.#parents.size > KNOWN_MAX) this.#parents.clear()
+    this.#parents.delete(id)
     let [child, next] = [id, parent]
     while (!this.#parents.has(child)) {
       this.#parents.set(child, next)

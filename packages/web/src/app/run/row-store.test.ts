@@ -26,7 +26,7 @@ const rows = (from: number, list: readonly StepRow[]): RowMessage => ({
 const rest = (
   inferred: readonly StepRow[],
   parents: readonly (readonly [number, string])[] = [],
-): RowMessage => ({ type: 'rest', inferred: toColumns(inferred), parents, totals })
+): RowMessage => ({ type: 'rest', inferred: toColumns(inferred), parents, totals, events: 0 })
 
 const listOf = (store: RowStore): StepRow[] =>
   Array.from({ length: store.length }, (_, index) => store.at(index))

@@ -68,7 +68,13 @@ describe('moving through the steps', () => {
     expect(initialStep(rowsOf('0', '0:failed'))).toBe(1)
     const store = rowsOf('0', '0')
     expect(initialStep(store)).toBeUndefined()
-    store.add({ type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never })
+    store.add({
+      type: 'rest',
+      inferred: toColumns([]),
+      parents: [],
+      totals: {} as never,
+      events: 0,
+    })
     expect(initialStep(store)).toBe(0)
     expect(initialStep(store, true)).toBe(1)
   })

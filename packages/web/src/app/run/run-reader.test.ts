@@ -38,7 +38,8 @@ class OneRun {
     if (this.error !== undefined) throw this.error
     await this.headComes
     const { startedAt } = this
-    return { id: 'x', startedAt, recordedSteps: this.states.length } as unknown as RunHead
+    const { length } = this.states
+    return { id: 'x', startedAt, recordedSteps: length, events: length } as unknown as RunHead
   }
 
   readonly #rows = async function* (
@@ -52,7 +53,8 @@ class OneRun {
     const columns = toColumns(rows.slice(from) as unknown as StepRow[])
     if (from < rows.length) yield { type: 'rows', from, rows: columns }
     if (this.restError !== undefined) throw this.restError
-    yield { type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never }
+    const totals = {} as never
+    yield { type: 'rest', inferred: toColumns([]), parents: [], totals, events: rows.length }
   }.bind(this)
 }
 
@@ -129,6 +131,22 @@ describe('reading a run', () => {
     reader.start()
     for (let steps = 2; steps < 6; steps++) run.grow(...Array<RowState>(steps).fill('done'))
     await vi.waitFor(() => expect(statesOf(reader)).toEqual(Array(5).fill('done')), 20_000)
+  })
+
+  test('reads rows again that were read before the head, when the run had fewer events', async () => {
+    const run = new OneRun()
+    run.states = ['running']
+    let comes = (): void => {}
+    run.headComes = new Promise((resolve) => {
+      comes = resolve
+    })
+    const reader = new RunReader(run.backend, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
+    // No change is reported: the page is not connected yet.
+    run.states = ['done', 'done']
+    comes()
+    await vi.waitFor(() => expect(statesOf(reader)).toEqual(['done', 'done']), 5000)
   })
 
   test('keeps what it has when the run is deleted', async () => {

@@ -97,11 +97,15 @@ export class RunReader extends Store<Reading> {
       this.rows.clear()
       this.#settling = []
     }
+    let events = 0
     for await (const message of this.source.rows({ from: this.#firstUnsure(), signal })) {
       if (signal.aborted) return
       this.rows.add(message)
+      if (message.type === 'rest') events = message.events
     }
-    await head
+    const { events: headEvents } = await head
+    // The rows are older than the head. The page may not be connected yet, so nothing reports that.
+    if (before === undefined && headEvents > events) this.#isStale = true
     if (!signal.aborted) this.#change({ error: undefined })
   }
 

@@ -1,6 +1,12 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { Abilities, ParentPage, RepositoryChange } from '../../api/run-repository.js'
-import type { Explained, RunHead, RunSource } from '../../model/run-source.js'
+import type {
+  Explained,
+  RunCard,
+  RunHead,
+  RunSource,
+  UnreadableRun,
+} from '../../model/run-source.js'
 import { viewerBase } from '../shell/address.js'
 import { BackendError } from './backend-error.js'
 import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
@@ -86,8 +92,12 @@ const SEEN_MAX = 8
 
 /** Last known states of runs, to detect missed changes. */
 class SeenRuns {
-  /** Least recently used first. */
-  readonly #seen = new Map<string, Seen>()
+  /** Least recently used first. Undefined until the first answer, which may already be outdated. */
+  readonly #seen = new Map<string, Seen | undefined>()
+
+  request(run: string): void {
+    if (!this.#seen.has(run)) setNewest(this.#seen, run, undefined, SEEN_MAX)
+  }
 
   note(run: string, { events, status, startedAt }: RunHead): void {
     setNewest(this.#seen, run, { events, status, startedAt }, SEEN_MAX)
@@ -108,12 +118,14 @@ class SeenRuns {
       try {
         const { events, status, startedAt } = await request(run)
         const isSame =
-          events === before.events &&
+          events === before?.events &&
           status === before.status &&
           // Another run can have the same id.
           startedAt === before.startedAt
         if (all || !isSame) notify({ type: 'grew', run, events, status })
       } catch (error) {
+        // The request that is under way gets the same error.
+        if (before === undefined) continue
         if (!(error instanceof BackendError) || error.status !== 404) throw error
         this.forget(run)
         notify({ type: 'gone', run })
@@ -129,13 +141,14 @@ const readRun = (run: string) =>
 const readMember = async <T>(path: string, name: string): Promise<T> =>
   (await read<Record<string, unknown>>(path))[name] as T
 
-function serverSource(run: string, seen: (head: RunHead) => void): RunSource {
+function serverSource(run: string, seen: SeenRuns): RunSource {
   const own = url`/runs/${run}`
   const step = (label: string): string => own + url`/steps/${label}`
   return {
     head: async () => {
+      seen.request(run)
       const { head } = await readRun(run)
-      seen(head)
+      seen.note(run, head)
       return head
     },
     rows: ({ from = 0, signal } = {}) => readLines(own + url`/rows?from=${from}`, signal),
@@ -196,18 +209,25 @@ export async function connectServer(): Promise<ViewerBackend> {
     parent?: ParentPage
   }>('/repository')
   const seen = new SeenRuns()
+  let listing: Promise<unknown> | undefined
   const connection = new ServerConnection({
     connect: (signal) => readLines<ChangeLine>('/changes', signal),
-    catchUp: async (notify, { isFirst, wasBroken }) => {
-      if (!isFirst) notify({ type: 'runs' })
+    catchUp: async (notify, { wasBroken }) => {
+      const refreshList = (): void => notify({ type: 'runs' })
+      // Not before the list is there, so that it is shown without waiting for a second one.
+      listing?.then(refreshList, refreshList)
       await seen.notifyChanged(async (run) => (await readRun(run)).head, notify, wasBroken)
     },
   })
   return {
     name,
     onlyRun: undefined,
-    runs: () => read('/runs'),
-    run: (id) => serverSource(id, (head) => seen.note(id, head)),
+    runs: () => {
+      const cards = read<readonly (RunCard | UnreadableRun)[]>('/runs')
+      listing = cards
+      return cards
+    },
+    run: (id) => serverSource(id, seen),
     abilities: async (id) => (await readRun(id)).abilities,
     watch: (notify) => connection.watch(notify),
     related,

@@ -83,7 +83,7 @@ describe('a connection', () => {
     await wire.say({ type: 'alive' })
     await wire.say({ type: 'gone', run: 'x' })
     expect(wire.reported).toEqual([{ type: 'runs' }, { type: 'gone', run: 'x' }])
-    expect(wire.missed).toEqual([{ isFirst: true, wasBroken: false }])
+    expect(wire.missed).toEqual([{ wasBroken: false }])
   })
 
   test('that reconnects immediately is not called lost, but requests what was missed', async () => {
@@ -91,7 +91,7 @@ describe('a connection', () => {
     await wire.cut()
     await settle()
     expect(wire.reported).toEqual([])
-    expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: true })
+    expect(wire.missed.at(-1)).toEqual({ wasBroken: true })
   })
 
   test('that does not come back is lost, is tried again ever more slowly, and is open when it is back', async () => {
@@ -161,7 +161,7 @@ describe('a connection', () => {
     await show('visible')
     expect(wire.connects).toBe(2)
     expect(wire.reported).toEqual([])
-    expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: false })
+    expect(wire.missed.at(-1)).toEqual({ wasBroken: false })
   })
 
   test('reports to later listeners that it is lost', async () => {

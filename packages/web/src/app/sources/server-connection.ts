@@ -12,8 +12,6 @@ interface ConnectionParts {
 }
 
 export interface Missed {
-  /** True for the first connection. Only data fetched since the page loaded can be outdated. */
-  readonly isFirst: boolean
   /** True if the connection broke, so that requests may have failed meanwhile. */
   readonly wasBroken: boolean
 }
@@ -37,7 +35,6 @@ export class ServerConnection {
   readonly #listeners = new Set<Notify>()
   #lost: ConnectionChange | undefined
   #running: AbortController | undefined
-  #isFirst = true
   #isBroken = false
   #openedAt: number | undefined
 
@@ -119,8 +116,8 @@ export class ServerConnection {
   }
 
   #setOpen(): void {
-    const missed = { isFirst: this.#isFirst, wasBroken: this.#isBroken }
-    this.#isFirst = this.#isBroken = false
+    const missed = { wasBroken: this.#isBroken }
+    this.#isBroken = false
     this.#openedAt = performance.now()
     if (this.#lost !== undefined) {
       this.#lost = undefined
