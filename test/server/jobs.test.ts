@@ -13,6 +13,8 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { readWorkerToken, readSettings } from '@retake/server'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -931,6 +933,28 @@ describe('results', () => {
       attempts: 2,
       result: { summary: 'right, a zero   and the text \\u0000' },
     })
+  })
+
+  test('a waiting worker gets the job of a killed one, and its claim ends, also after collections', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const { signal } = new AbortController()
+    const waiting = { ...CARD, name: 'waiting' }
+    const collecting = setInterval(collect, 700)
+    onTestFinished(() => clearInterval(collecting))
+    const job = await start(await ownRun(), 'scan')
+    await claim()
+    // The first worker sends nothing more. Nothing else happens while the second one waits.
+    const startedAt = Date.now()
+    const taken = await server.jobs.claim(waiting, { waitMs: 25_000, signal })
+    expect(taken).toMatchObject({ kind: 'scan' })
+    expect(await jobNow(job)).toMatchObject({ worker: 'waiting', attempts: 2 })
+    expect(Date.now() - startedAt).toBeLessThan(20_000)
+    const emptyAt = Date.now()
+    expect(await server.jobs.claim(waiting, { waitMs: 2500, signal })).toBeUndefined()
+    expect(Date.now() - emptyAt).toBeLessThan(5000)
+    expect(server.jobs.workers().map(({ name }) => name)).toContain('waiting')
+    await api('DELETE', `/refunds/jobs/${job.id}`)
   })
 
   test('an organization cannot have more than 1,000 jobs that wait', async () => {

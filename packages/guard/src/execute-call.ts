@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape/format'
 import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
@@ -98,7 +99,8 @@ export class CallExecution {
   async #found(tool: GuardedTool): Promise<Verified> {
     const { fingerprint, occurrence, key } = this.decision.intent
     const { timeoutMs } = this.call.run.limiter.allowanceOf(tool)
-    const signal = AbortSignal.timeout(timeoutMs)
+    using deadline = new Deadline({ ms: timeoutMs })
+    const { signal } = deadline
     const idempotencyKey = key ?? guardedCallKey(fingerprint, occurrence)
     const looking = this.call.within(() =>
       tool.options.verify?.(this.#args(), { idempotencyKey, signal }),

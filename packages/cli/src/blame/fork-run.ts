@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -211,15 +212,15 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const tape = openTape(job.tape)
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fork-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  const timeout = AbortSignal.timeout(job.timeoutMs)
+  using deadline = new Deadline({ ms: job.timeoutMs, signals: [signal] })
   const late = (): string | undefined =>
-    timeout.aborted ? `it took longer than ${job.timeoutMs / 1000} s` : undefined
+    deadline.isPast ? `it took longer than ${job.timeoutMs / 1000} s` : undefined
   try {
     const plan = planPinned(tape, { ...job.plan, folder })
     const continued = await continueAgent(tape, plan, {
       stdio: 'ignore',
       env: job.env,
-      stopped: AbortSignal.any([signal, timeout]),
+      stopped: deadline.signal,
     })
     signal.throwIfAborted()
     return { ...readFork(tape, job.plan, continued, late()), remove }

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { type AmbientInput, defined, isRecord, type Tape, attempt } from '@retake/tape'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
@@ -323,7 +324,7 @@ export class ProcessForks implements ForkSource {
   readonly #underWay = new Map<string, Promise<Fork>>()
   readonly #pause: RateLimitPause
   readonly #closing = new AbortController()
-  readonly #signal: AbortSignal
+  readonly #ended: Deadline
   /** Forks seen by this search, new and stored. */
   readonly #seen: StoredFork[] = []
   /** Servers on pipes and other processes can be forked only from the start of the tape. */
@@ -354,11 +355,11 @@ export class ProcessForks implements ForkSource {
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
     this.isDeterministic = isDeterministic(options, found)
-    this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
+    this.#ended = new Deadline({ signals: [options.signal, this.#closing.signal] })
     // Every running fork listens to these signals.
-    setMaxListeners(0, options.signal, this.#signal)
+    setMaxListeners(0, options.signal, this.#ended.signal)
     this.#samples = new StoredSamples(options.tape)
-    this.#pause = new RateLimitPause(this.#signal, options.onPause)
+    this.#pause = new RateLimitPause(this.#ended.signal, options.onPause)
   }
 
   /** Aborts running forks. No fork can run afterwards. */
@@ -511,7 +512,7 @@ export class ProcessForks implements ForkSource {
     const stored = this.options.stored.find(key)
     const { answers, ...fork }: NewFork = stored ?? (await run())
     if (stored === undefined) {
-      this.#signal.throwIfAborted()
+      this.#ended.signal.throwIfAborted()
       this.newForks += 1
       this.spentUsd += fork.costUsd ?? 0
       this.options.stored.add(key, fork, answers)
@@ -537,7 +538,7 @@ export class ProcessForks implements ForkSource {
   async #judgeReplay(): Promise<StoredFork> {
     const { tape, oracle } = this.options
     return {
-      ...verdictOf(await oracle(readOutcome(tape), this.#signal)),
+      ...verdictOf(await oracle(readOutcome(tape), this.#ended.signal)),
       values: this.recorded,
       liveSteps: 0,
       forced: 0,
@@ -565,7 +566,7 @@ export class ProcessForks implements ForkSource {
       timeoutMs,
       env,
     }
-    const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
+    const run = await this.#pause.retrying(() => pool.run(job, this.#ended.signal))
     try {
       if (run.changed !== undefined)
         throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
@@ -574,7 +575,7 @@ export class ProcessForks implements ForkSource {
       const { liveSteps, forced, tokens, costUsd } = run
       const judgement =
         run.broke === undefined
-          ? await oracle(run.outcome, this.#signal)
+          ? await oracle(run.outcome, this.#ended.signal)
           : ({ verdict: 'undefined', reason: run.broke } as const)
       const saved = this.#saveTape(run, `${key.replace(/ #\d+$/, '')} ${judgement.verdict}`)
       return {

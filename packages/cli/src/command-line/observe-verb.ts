@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { randomBytes } from 'node:crypto'
 import { FOUND } from './exit-codes.js'
 import type { Span } from '../portable/span.js'
@@ -62,11 +63,12 @@ async function sendVerbSpan(done: {
     resource: { attributes: { 'service.name': 'retake', 'service.version': version() } },
     scope: { name: 'retake.cli', version: version() },
   }
+  using deadline = new Deadline({ ms: SEND_MS })
   await sendSpans([span], tracesUrl(endpoint), {
     encoding: 'protobuf',
     headers: headersOf(process.env['OTEL_EXPORTER_OTLP_HEADERS'] ?? ''),
     timeoutMs: SEND_MS,
-    signal: AbortSignal.timeout(SEND_MS),
+    signal: deadline.signal,
   })
 }
 

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { diffRuns, mapConcurrent, type StepDiff } from '@retake/diagnose'
@@ -153,17 +154,17 @@ async function proveTape(
     const until = firstTouchOf(tape, changed)
     const rerun = planRerun(tape, { effects: 'refused', ...(until !== undefined && { until }) })
     const plan = { ...inFolder(rerun, folder), isDiscarded: true, ...(root && { root }) }
-    const timeout = AbortSignal.timeout(options.timeoutMs)
+    using deadline = new Deadline({ ms: options.timeoutMs, signals: [options.signal] })
     const continued = await continueAgent(tape, plan, {
       stdio: 'ignore',
       env: options.env ?? {},
       nodeArgs: options.nodeArgs ?? [],
-      stopped: AbortSignal.any([options.signal, timeout]),
+      stopped: deadline.signal,
       launch: options.sandbox?.(tape, false),
     })
     options.signal.throwIfAborted()
     const common = { ...facts, ...(changed.length > 0 && { changedFiles: changed }) }
-    if (timeout.aborted) {
+    if (deadline.isPast) {
       const reason = `it took longer than ${options.timeoutMs / 1000} s`
       return { ...common, status: 'undecided', reason, ms: ms() }
     }

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -55,20 +56,20 @@ export async function runTrial(
   options: LiveTrialOptions,
 ): Promise<LiveTrial> {
   const { oracle, signal, timeoutMs, env = {}, nodeArgs = [], sandbox } = options
-  const timeout = AbortSignal.timeout(timeoutMs)
+  using deadline = new Deadline({ ms: timeoutMs, signals: [signal] })
   if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true, mode: 0o700 })
   const continued = await continueAgent(recorded, plan, {
     stdio: 'ignore',
     env,
     nodeArgs,
-    stopped: AbortSignal.any([signal, timeout]),
+    stopped: deadline.signal,
     launch: sandbox?.(recorded, plan.live?.refuse !== 'everything'),
   }).catch((error: unknown) => {
     if (error instanceof RetakeError && error.code === 'REPLAY_WITHOUT_REPORT') return undefined
     throw error
   })
   signal.throwIfAborted()
-  const late = timeout.aborted ? `it took longer than ${timeoutMs / 1000} s` : undefined
+  const late = deadline.isPast ? `it took longer than ${timeoutMs / 1000} s` : undefined
   if (continued === undefined) return { ...NOTHING, ...undecided(''), broke: late ?? 'it crashed' }
   const [divergence] = continued.divergences
   if (divergence !== undefined)

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import {
   cutTo,
   type Look,
@@ -343,7 +344,8 @@ export async function runStepPrompt(
   /** Returns false if it was the last command. */
   const runCommand = async (line: string): Promise<boolean> => {
     motion = new AbortController()
-    const signal = AbortSignal.any([motion.signal, stopped])
+    using ended = new Deadline({ signals: [motion.signal, stopped] })
+    const { signal } = ended
     try {
       const { command, argument } = parseStepCommand(line)
       const result = await command.run({ timeline, argument, options: { signal } })

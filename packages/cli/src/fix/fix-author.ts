@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -135,11 +136,12 @@ export class FixAuthor {
   async write(tape: Tape, context: FixContext, result: FixResult): Promise<FixCandidate[]> {
     this.#requests++
     this.#locals ??= await failingLocals(tape, context)
-    const timeout = AbortSignal.any([this.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)])
+    using deadline = new Deadline({ ms: REQUEST_TIMEOUT_MS, signals: [this.signal] })
     const messages = fixPrompt(context, result, this.#locals, this.#answers)
-    const answer = await requestChat(this.endpoint, messages, timeout).catch((error: unknown) => {
+    const { signal } = deadline
+    const answer = await requestChat(this.endpoint, messages, signal).catch((error: unknown) => {
       this.signal.throwIfAborted()
-      if (timeout.aborted) return { silent: 'too slow' }
+      if (deadline.isPast) return { silent: 'too slow' }
       throw error
     })
     // A model that failed to answer would probably fail again.

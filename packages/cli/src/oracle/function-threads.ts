@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -54,7 +55,8 @@ class FunctionThreads {
     }
     this.#count++
     const worker = this.#start()
-    const said = await threadAnswer(worker, AbortSignal.timeout(LOAD_MS))
+    using deadline = new Deadline({ ms: LOAD_MS })
+    const said = await threadAnswer(worker, deadline.signal)
     if ('ready' in said) return worker
     await worker.terminate()
     return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { type Options, SECONDS, usageError, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
@@ -164,20 +165,18 @@ async function judgeBounded(
   timeoutMs: number,
 ): Promise<Judgement> {
   const judge = check.prepare ? await check.prepare() : check.judge
-  const late = new AbortController()
-  const either = AbortSignal.any([signal, late.signal])
-  const timer = setTimeout(() => late.abort(), timeoutMs)
+  using deadline = new Deadline({ ms: timeoutMs, signals: [signal] })
   let giveUp = (): void => {}
   const stopped = new Promise<Judgement>((resolve) => {
     giveUp = () => {
-      const after = late.signal.aborted ? ` after ${timeoutMs / 1000} s` : ''
+      const after = deadline.isPast ? ` after ${timeoutMs / 1000} s` : ''
       resolve(undecided(`the oracle was stopped${after}`))
     }
   })
-  either.addEventListener('abort', giveUp)
-  if (either.aborted) giveUp()
+  deadline.signal.addEventListener('abort', giveUp)
+  if (deadline.signal.aborted) giveUp()
   try {
-    const answer = Promise.resolve().then(() => judge(outcome, either))
+    const answer = Promise.resolve().then(() => judge(outcome, deadline.signal))
     // A late result is ignored.
     answer.catch(() => {})
     return await Promise.race([stopped, answer])
@@ -186,8 +185,7 @@ async function judgeBounded(
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     return undecided(`the oracle threw: ${what.split('\n')[0]}`)
   } finally {
-    clearTimeout(timer)
-    either.removeEventListener('abort', giveUp)
+    deadline.signal.removeEventListener('abort', giveUp)
   }
 }
 

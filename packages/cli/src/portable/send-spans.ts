@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reason } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
@@ -107,13 +108,13 @@ async function tryOnce(
 ): Promise<PartialSuccess | { why: string; isTemporary: boolean; retryAfterMs?: number }> {
   const type = encoding === 'json' ? 'application/json' : 'application/x-protobuf'
   try {
-    const timeout = AbortSignal.timeout(timeoutMs)
+    using deadline = new Deadline({ ms: timeoutMs, signals: [signal] })
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': type, ...headers },
       body: Buffer.from(body),
       redirect: 'error',
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      signal: deadline.signal,
     })
     const answer = Buffer.from(await response.arrayBuffer())
     const answerType = response.headers.get('content-type') ?? ''

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -43,7 +44,8 @@ class TapeReader {
     try {
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       thread.postMessage({ work, file } satisfies TapeThreadTask)
-      const signal = AbortSignal.timeout(READ_MS)
+      using deadline = new Deadline({ ms: READ_MS })
+      const { signal } = deadline
       const [answer] = (await once(thread, 'message', { signal })) as [TapeThreadAnswer<Name>]
       if ('done' in answer) return answer.done
       throw new Error(answer.failed)

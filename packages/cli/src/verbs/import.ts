@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { reason, RetakeError } from '@retake/engine/errors'
@@ -162,10 +163,11 @@ async function importTrace(trace: string, spool: SpanSpool): Promise<ImportedTra
 /** Throws `IMPORT_DOWNLOAD_FAILED`. */
 async function download(url: URL, credentials: string): Promise<Buffer> {
   using _progress = new Progress(`downloading from ${url.host}`)
+  using deadline = new Deadline({ ms: DOWNLOAD_MS })
   try {
     const response = await fetch(url, {
       headers: { authorization: `Basic ${credentials}` },
-      signal: AbortSignal.timeout(DOWNLOAD_MS),
+      signal: deadline.signal,
     })
     const bytes = Buffer.from(await response.arrayBuffer())
     if (response.ok) return bytes

@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { RetakeError } from '@retake/engine/errors'
@@ -304,8 +305,8 @@ export class TeamJobs {
       if (claimed !== undefined) return claimed
       const left = until - Date.now()
       if (left <= 0) return undefined
-      const ends = [AbortSignal.timeout(Math.min(POLL_MS, left)), options.signal ?? []].flat()
-      await once(this.#news, 'job', { signal: AbortSignal.any(ends) }).catch(() => {})
+      using deadline = new Deadline({ ms: Math.min(POLL_MS, left), signals: [options.signal] })
+      await once(this.#news, 'job', { signal: deadline.signal }).catch(() => {})
     }
     return undefined
   }

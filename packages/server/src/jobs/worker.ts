@@ -1,4 +1,4 @@
-import { parseJson } from '@retake/tape/format'
+import { Deadline, parseJson } from '@retake/tape/format'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -136,7 +136,8 @@ export class Worker {
     const { log } = this.#options
     const folder = path.join(this.#options.folder, randomBytes(8).toString('hex'))
     const stop = new AbortController()
-    const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
+    using ended = new Deadline({ signals: [stop.signal, this.#stopping.signal] })
+    const { signal } = ended
     const beating = this.#heartbeat(job, folder, stop)
     try {
       const result = await this.#run(job, folder, signal).catch(failureOf)
@@ -153,15 +154,17 @@ export class Worker {
       stop.abort()
       await beating
       // Without this, the server would notice only after a timeout.
-      const inTime = AbortSignal.timeout(RELEASE_MS)
-      if (isStopping) await this.#json(`jobs/${job.ticket}/release`, {}, inTime).catch(() => {})
+      using deadline = new Deadline({ ms: RELEASE_MS })
+      if (isStopping)
+        await this.#json(`jobs/${job.ticket}/release`, {}, deadline.signal).catch(() => {})
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     }
   }
 
   /** Reports progress. Stops the job if the server says so. */
   async #heartbeat({ ticket }: ClaimedJob, folder: string, stop: AbortController): Promise<void> {
-    const signal = AbortSignal.any([stop.signal, this.#stopping.signal])
+    using ended = new Deadline({ signals: [stop.signal, this.#stopping.signal] })
+    const { signal } = ended
     while (!signal.aborted) {
       await pause(HEARTBEAT_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
@@ -196,6 +199,7 @@ export class Worker {
       ? this.#options.parts.needsOf(path.join(folders.runs, `${run}.tape`))
       : NO_NEEDS
     const refused = new AbortController()
+    using ended = new Deadline({ signals: [signal, refused.signal] })
     const gate = job.hasModel ? await this.#openGate(job, needs, { refused, signal }) : undefined
     try {
       const inside = this.#runner.paths(folders)
@@ -216,7 +220,7 @@ export class Worker {
         limits,
         gate,
         env: gate === undefined ? {} : needs.placeholders,
-        signal: AbortSignal.any([signal, refused.signal]),
+        signal: ended.signal,
       })
       if (signal.aborted) throw new Error('stopped')
       if (refused.signal.aborted) throw refused.signal.reason

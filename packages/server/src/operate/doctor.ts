@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -169,7 +170,8 @@ async function checkAddress(settings: Settings, report: Report): Promise<void> {
     report(`${url.href} is not encrypted; serve it over https with a reverse proxy`)
   const address = `${url.href.replace(/\/$/, '')}/api/v1`
   try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(PROBE_MS) })
+    using deadline = new Deadline({ ms: PROBE_MS })
+    const response = await fetch(address, { signal: deadline.signal })
     const body = (await response.json().catch(() => undefined)) as { name?: unknown } | undefined
     if (body?.name !== 'retake')
       report(`${address} is not answered by a Retake server; check the path and the proxy`)

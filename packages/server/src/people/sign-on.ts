@@ -1,3 +1,4 @@
+import { Deadline } from '@retake/tape/format'
 import { reason } from '@retake/engine/errors'
 import { genericOAuth } from 'better-auth/plugins'
 import type { Settings } from '../settings.js'
@@ -31,7 +32,8 @@ export function signOnPlugins({ oidcIssuer, oidcClientId, oidcClientSecret }: Se
 export async function signOnProblem(oidcIssuer: URL): Promise<string | undefined> {
   const issuer = oidcIssuer.href.replace(/\/$/, '')
   try {
-    const response = await fetch(addressOf(oidcIssuer), { signal: AbortSignal.timeout(ANSWER_MS) })
+    using deadline = new Deadline({ ms: ANSWER_MS })
+    const response = await fetch(addressOf(oidcIssuer), { signal: deadline.signal })
     if (!response.ok)
       return `${issuer} responded with status ${response.status}; check RETAKE_OIDC_ISSUER`
     const found = (await response.json()) as { issuer?: string }

@@ -10,6 +10,7 @@ export * from '../http/http1.js'
 export { TEXT_MEMBERS, textMembers } from '../providers/text-members.js'
 export { DESCRIBED_WORDS } from '../state/captured-state.js'
 export { attempt } from '../values/attempt.js'
+export { Deadline } from '../values/deadline.js'
 export { firstIndex, pushTo } from '../values/collections.js'
 export {
   defined,
