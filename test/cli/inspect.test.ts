@@ -341,6 +341,47 @@ test('a line of a bundle is found by its bundle and source position, and package
   )
 })
 
+test.each([
+  { format: 'cjs', sourcemap: 'inline', sourceRoot: '' },
+  { format: 'esm', sourcemap: 'linked', sourceRoot: '..' },
+  { format: 'esm', sourcemap: 'linked', sourceRoot: 'https://example.org/' },
+  { format: 'cjs', sourcemap: 'linked', sourceRoot: '' },
+  { format: 'esm', sourcemap: 'inline', sourceRoot: '' },
+] as const)(
+  'a line of a module is found in an esbuild bundle: $format, $sourcemap map, source root $sourceRoot',
+  { timeout: 60_000 },
+  async ({ format, sourcemap, sourceRoot }) => {
+    if (sourceRoot !== '..' && !(format === 'cjs' && sourcemap === 'inline')) soakOnly()
+    const { folder, retake } = await folderWith({
+      'price.ts':
+        'export function priceOf(sku: string): number {\n  const factor: number = sku.length\n  return 2 * factor\n}\n',
+      // The package makes a map of megabytes, which a process must report before it ends.
+      'agent.ts':
+        "import OpenAI from 'openai'\nimport { priceOf } from './price'\n\nfor (const sku of ['a', 'bb', 'ccc', 'dddd']) {\n  console.log(typeof OpenAI, priceOf(sku))\n}\n",
+    })
+    const outfile = join('dist', format === 'cjs' ? 'agent.cjs' : 'agent.mjs')
+    const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url))
+    const made = await run(
+      join(modules, '.bin/esbuild'),
+      [
+        ...['agent.ts', '--bundle', '--platform=node', `--format=${format}`],
+        ...[`--alias:openai=${modules}openai`, `--outfile=${outfile}`],
+        ...[`--sourcemap=${sourcemap}`, `--source-root=${sourceRoot}`],
+      ],
+      folder,
+    )
+    expect(made.code, made.stderr).toBe(0)
+    if (sourceRoot === '..') {
+      // esbuild's names do not depend on the root; those of other compilers do.
+      const map = await readFile(join(folder, `${outfile}.map`), 'utf8')
+      await writeFile(join(folder, `${outfile}.map`), map.replaceAll('"../', '"'))
+    }
+    await retake(['record', outfile])
+    const { stdout, stderr } = await retake(['eval', 'last', '--at', 'price.ts:3', 'factor'])
+    expect(stdout.replaceAll(/ event \d+ /g, ''), stderr).toBe('1 · 1\n2 · 2\n3 · 3\n4 · 4\n')
+  },
+)
+
 test('eval continues after an expression that throws or does not end, and refuses side effects unless allowed', async () => {
   soakOnly()
   const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'console.log(label')}`

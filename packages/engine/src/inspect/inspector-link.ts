@@ -17,6 +17,8 @@ interface Incoming {
   readonly params?: unknown
 }
 
+const SCRIPT_PARSED = '{"method":"Debugger.scriptParsed"'
+
 /**
  * The controller's end of the pipe: a client of the DevTools protocol with one JSON message per
  * line. The program may have secrets in memory; its answers are shown and stored, so they are
@@ -27,6 +29,8 @@ export class InspectorLink {
   readonly #waiting = new Map<number, Waiting>()
   readonly #listeners = new Map<string, Listener>()
   readonly #secrets = new SecretMask()
+  /** Resolves when the process has closed its end and every message has been handled. */
+  readonly drained: Promise<void>
   #lastId = 0
   #isClosed = false
 
@@ -38,9 +42,13 @@ export class InspectorLink {
     )
     // The process may be killed while the pipe is in use.
     pipe.on('error', () => {})
-    createInterface({ input: pipe, crlfDelay: Infinity })
-      .on('line', (line) => this.#take(JSON.parse(this.#secrets.text(line)) as Incoming))
-      .on('error', () => {})
+    this.drained = new Promise((resolve) => {
+      createInterface({ input: pipe, crlfDelay: Infinity })
+        .on('line', (line) => line !== '' && this.#take(JSON.parse(this.#masked(line)) as Incoming))
+        .on('error', () => {})
+        .on('close', resolve)
+      pipe.on('close', resolve)
+    })
     pipe.on('close', () => {
       this.#isClosed = true
       for (const { method, reject } of this.#waiting.values()) reject(errors.PROBE_GONE(method))
@@ -70,6 +78,18 @@ export class InspectorLink {
 
   close(): void {
     this.#pipe.destroy()
+  }
+
+  /**
+   * Source maps and source texts are not masked: a bundle has megabytes of them, which would take
+   * seconds. Only their names and positions are used, which masks would move.
+   */
+  #masked(line: string): string {
+    const [, id] = /^\{"id":(\d+)[,}]/.exec(line) ?? []
+    const answered = this.#waiting.get(Number(id))?.method
+    return line.startsWith(SCRIPT_PARSED) || answered === 'Debugger.getScriptSource'
+      ? line
+      : this.#secrets.text(line)
   }
 
   #take({ id, result, error, method, params }: Incoming): void {

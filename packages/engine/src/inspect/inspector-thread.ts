@@ -23,12 +23,18 @@ const session = new Session()
 session.connectToMainThread()
 session.on('inspectorNotification', (message) => {
   const { method, params } = message as { method: string; params: Record<string, unknown> }
+  // The script that is about to run, with its source map again.
+  if (method === 'Debugger.paused') delete params['data']
   if (method !== 'Debugger.scriptParsed') return send(message)
   // Hundreds of messages arrive together; only these fields are needed.
   const { scriptId, url, sourceMapURL } = params
   send({ method, params: { scriptId, url, sourceMapURL } })
 })
-parentPort?.on('message', send)
+parentPort?.on('message', (message: { readonly method: string }) => {
+  if (message.method !== 'Retake.ending') return send(message)
+  // Notifications that the inspector has queued for this thread arrive within a turn.
+  setImmediate(() => setImmediate(() => pipe.write('\n', () => enter(STATE.running))))
+})
 
 const enter = (state: number): void => {
   Atomics.store(slots, SLOT.state, state)

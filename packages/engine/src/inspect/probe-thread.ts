@@ -8,6 +8,7 @@ import type { Value } from './stop.js'
 import { UnsetVariables } from './unset-variables.js'
 import { UserBreakpoints } from './user-breakpoints.js'
 import type { Duplex } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import type { ReplayReport } from '../process-task.js'
 
 /**
@@ -45,6 +46,8 @@ export interface EvaluateOptions {
 }
 
 const EVALUATE_MS = 5000
+/** For a process that has passed its end of the pipe to another one. */
+const DRAIN_MS = 5000
 /** Group of objects that the inspector retains until they are described. */
 const EVALUATED = 'evaluated'
 
@@ -75,7 +78,10 @@ export class ProbeThread {
     this.link.on('Retake.halted', (at: EventPosition) => this.#arrive({ kind: 'halted', ...at }))
     this.link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
     process.ended.then(
-      (end) => this.#arrive({ kind: 'ended', ...end }),
+      async (end) => {
+        await Promise.race([this.link.drained, setTimeout(DRAIN_MS, undefined, { ref: false })])
+        this.#arrive({ kind: 'ended', ...end })
+      },
       (error: unknown) => this.#arrive({ kind: 'failed', error }),
     )
   }

@@ -1,5 +1,5 @@
 import { attempt } from '@retake/tape/format'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
@@ -22,6 +22,7 @@ export class Scripts {
   readonly #byUrl = new Map<string, ScriptParsed>()
   readonly #maps = new Map<string, SourceMap | undefined>()
   readonly #sources = new Map<string, ReadonlySet<string>>()
+  readonly #files = new Map<string, string>()
   readonly #own: readonly string[]
 
   /** `own`: URL prefixes that count as library code, besides Node, node_modules and the engine. */
@@ -95,9 +96,9 @@ export class Scripts {
     const script = this.byId.get(scriptId)
     const map = script && this.#mapOf(script)
     const entry = map?.findEntry(lineNumber, columnNumber)
-    if (entry && 'originalSource' in entry && entry.originalSource !== undefined) {
+    if (script && map && entry && 'originalSource' in entry && entry.originalSource !== undefined) {
       return {
-        file: pathOf(new URL(entry.originalSource, script && mapBase(script)).href),
+        file: this.#fileOf(entry.originalSource, map, script),
         line: entry.originalLine + 1,
         column: entry.originalColumn + 1,
         mapped: true,
@@ -128,12 +129,30 @@ export class Scripts {
   #sourcesOf(script: ScriptParsed): ReadonlySet<string> {
     let paths = this.#sources.get(script.scriptId)
     if (paths === undefined) {
-      const sources = this.#mapOf(script)?.payload.sources
-      const urls = sources?.map((source) => new URL(source, mapBase(script)).href)
-      paths = new Set((urls ?? [script.url]).map(pathOf))
+      const map = this.#mapOf(script)
+      const files = map?.payload.sources.map((source) => this.#fileOf(source, map, script))
+      paths = new Set(files ?? [pathOf(script.url)])
       this.#sources.set(script.scriptId, paths)
     }
     return paths
+  }
+
+  /**
+   * The file that a map names. `sourceRoot` belongs in front of the name, but bundlers write names
+   * that are relative to the map, whatever the root is, so the root counts if it leads to a file.
+   */
+  #fileOf(source: string, map: SourceMap, script: ScriptParsed): string {
+    const key = `${script.scriptId} ${source}`
+    const known = this.#files.get(key)
+    if (known !== undefined) return known
+    // Not in the types: a map may have a root.
+    const { sourceRoot = '' } = map.payload as { readonly sourceRoot?: string }
+    const nameOf = (name: string): string =>
+      attempt(() => pathOf(new URL(name, mapBase(script)).href), name)
+    const rooted = nameOf(`${sourceRoot.replace(/[^/]$/, '$&/')}${source}`)
+    const file = sourceRoot !== '' && existsSync(rooted) ? rooted : nameOf(source)
+    this.#files.set(key, file)
+    return file
   }
 
   #mapOf(script: ScriptParsed): SourceMap | undefined {

@@ -17,6 +17,8 @@ export const STATE = {
   attending: 2,
   /** About to stop at a `debugger` statement. */
   pausing: 3,
+  /** The agent has ended; waits until every message has been sent. */
+  ending: 4,
 } as const
 
 /** No event has this number. */

@@ -8,6 +8,9 @@ import { NEVER, SLOT, SLOTS, STATE } from './shared-slots.js'
 import type { EventPosition, InspectorThreadData } from './shared-slots.js'
 import { engineRoot } from '../package-root.js'
 
+/** For a controller that has stopped reading. */
+const SENT_MS = 10_000
+
 /**
  * Halts the main thread of a replayed process where a controller wants it. The agent notices
  * nothing: no turn of the event loop is added, nothing is recorded, and a process that is not
@@ -49,8 +52,15 @@ export class ThreadHalter {
     this.#notify('Retake.secret', { value, placeholder })
   }
 
+  /**
+   * Waits until the inspector thread has sent its messages: a process that ends first would lose
+   * those about the scripts that it has loaded.
+   */
   atEnd(): void {
     outsideRuns(closeInspector)
+    Atomics.store(this.#slots, SLOT.state, STATE.ending)
+    this.#notify('Retake.ending', {})
+    Atomics.wait(this.#slots, SLOT.state, STATE.ending, SENT_MS)
   }
 
   #notify(method: string, params: object): void {
