@@ -364,9 +364,14 @@ test.each([
     const made = await run(
       join(modules, '.bin/esbuild'),
       [
-        ...['agent.ts', '--bundle', '--platform=node', `--format=${format}`],
-        ...[`--alias:openai=${modules}openai`, `--outfile=${outfile}`],
-        ...[`--sourcemap=${sourcemap}`, `--source-root=${sourceRoot}`],
+        'agent.ts',
+        '--bundle',
+        '--platform=node',
+        `--format=${format}`,
+        `--alias:openai=${modules}openai`,
+        `--outfile=${outfile}`,
+        `--sourcemap=${sourcemap}`,
+        `--source-root=${sourceRoot}`,
       ],
       folder,
     )
