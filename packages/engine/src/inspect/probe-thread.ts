@@ -77,13 +77,18 @@ export class ProbeThread {
     this.link.on('Debugger.scriptParsed', (script: ScriptParsed) => this.scripts.add(script))
     this.link.on('Retake.halted', (at: EventPosition) => this.#arrive({ kind: 'halted', ...at }))
     this.link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
-    process.ended.then(
-      async (end) => {
-        await Promise.race([this.link.drained, setTimeout(DRAIN_MS, undefined, { ref: false })])
-        this.#arrive({ kind: 'ended', ...end })
-      },
-      (error: unknown) => this.#arrive({ kind: 'failed', error }),
-    )
+    void this.#awaitEnd()
+  }
+
+  /** Ends after the last message, which may arrive after the process has ended. */
+  async #awaitEnd(): Promise<void> {
+    try {
+      const end = await this.process.ended
+      await Promise.race([this.link.drained, setTimeout(DRAIN_MS, undefined, { ref: false })])
+      this.#arrive({ kind: 'ended', ...end })
+    } catch (error) {
+      this.#arrive({ kind: 'failed', error })
+    }
   }
 
   async next(): Promise<Halt> {
