@@ -246,6 +246,47 @@ describe('starting and stopping', () => {
     await expect(second).rejects.toMatchObject({ code: 'DATA_FOLDER_IN_USE' })
   })
 
+  test('a server with another secret leaves a database alone, and the first one keeps working', async () => {
+    const { host } = Postgres.connectionOf(team.data)
+    const DATABASE_URL = `postgres://retake@localhost/postgres?host=${encodeURIComponent(host)}`
+    const start = async (data: string) =>
+      startServer(readSettings({ data, port: '0' }, { DATABASE_URL }), await serverParts())
+    const stored = () =>
+      team.server.database.asOwner(async (client) => {
+        const { rows } = await client.query(
+          'select rolname, rolpassword, secret from pg_authid, retake.gate order by rolname',
+        )
+        return rows as unknown[]
+      })
+    const before = await stored()
+    const runs = await runsOf(team)
+    const answers: Promise<string>[] = []
+    const asking = setInterval(() => answers.push(runsOf(team)), 20)
+    const lost = newDataFolder()
+    await expect(start(lost)).rejects.toMatchObject({
+      code: 'DATABASE_OTHER_SECRET',
+      why: expect.stringContaining('is missing'),
+    })
+    // The wrong secret is not left behind, so that the right one can be copied there.
+    expect(existsSync(path.join(lost, 'server.json'))).toBe(false)
+    const foreign = newDataFolder()
+    mkdirSync(foreign, { recursive: true })
+    const secret = createHash('sha256').update('another').digest('base64')
+    writeFileSync(path.join(foreign, 'server.json'), JSON.stringify({ version: 1, secret }))
+    await expect(start(foreign)).rejects.toMatchObject({
+      code: 'DATABASE_OTHER_SECRET',
+      why: expect.stringContaining('contains a different secret'),
+    })
+    expect(existsSync(path.join(foreign, 'server.json'))).toBe(true)
+    clearInterval(asking)
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([runs]))
+    expect(await stored()).toEqual(before)
+    // With the secret of the database, a second folder may use it.
+    cpSync(path.join(team.data, 'server.json'), path.join(lost, 'server.json'))
+    await (await start(lost)).close()
+    expect(await runsOf(team)).toBe(runs)
+  })
+
   test('the doctor names problems in one line each, and the settings are readable', async () => {
     const fine = await retakeServer(['doctor', '--data', team.data])
     const env = {

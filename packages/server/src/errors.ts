@@ -50,6 +50,11 @@ export const serverErrors = errorTable({
     `Its schema version is ${found}; this version supports up to ${known}.`,
     'Update Retake, or restore a backup made by this version.',
   ],
+  DATABASE_OTHER_SECRET: ({ file, isNew }: { readonly file: string; readonly isNew: boolean }) => [
+    'The database belongs to a server with another secret.',
+    isNew ? `The file ${file} is missing.` : `The file ${file} contains a different secret.`,
+    'Put `server.json` of that server there, from its data folder or a backup; or use an empty database. Nothing was changed.',
+  ],
   BACKUP_EXISTS: (folder: string) => [
     `${folder} already exists.`,
     'A backup never overwrites existing files.',

@@ -1,7 +1,8 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import path from 'node:path'
+import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape'
 import { TapeLock } from '@retake/tape/node'
 import { createNodeServer } from '@retake/web'
@@ -64,10 +65,11 @@ export async function openCore(settings: Settings, parts: RetakeParts): Promise<
   const close = async (): Promise<void> => {
     for (const each of closing.toReversed()) await each()
   }
+  let keys: ServerKeys | undefined
   try {
     const lock = lockFolder(settings.data)
     closing.push(() => lock.release())
-    const keys = ServerKeys.open(settings.data)
+    keys = ServerKeys.open(settings.data)
     const address = await databaseAddress(settings, log, closing)
     const backUp = async (): Promise<void> => {
       const folder = await backUpBeforeChange({
@@ -84,6 +86,9 @@ export async function openCore(settings: Settings, parts: RetakeParts): Promise<
     return { settings, log, keys, database, blobs, runs, backUp, close }
   } catch (error) {
     await close()
+    // Nothing was stored with this secret, and it must not be taken for that of the database.
+    const isOther = error instanceof RetakeError && error.code === 'DATABASE_OTHER_SECRET'
+    if (isOther && keys?.isNew === true) rmSync(keys.file)
     throw error
   }
 }

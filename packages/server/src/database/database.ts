@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely'
 import pg from 'pg'
+import { isSecret } from '@retake/web'
 import { explainFailure, serverErrors } from '../errors.js'
 import type { TeamJob } from '../jobs/jobs.js'
 import type { ModelEndpoint } from '../jobs/model-endpoint.js'
@@ -175,7 +176,11 @@ export class Database {
     })
   }
 
-  /** Creates roles and schemas, migrates, and connects. Calls `beforeChange` if there is data to lose. */
+  /**
+   * Creates roles and schemas, migrates, and connects. Calls `beforeChange` if there is data to lose.
+   * Refuses a database of a server with another secret before anything changes: the roles would get
+   * other passwords, which locks that server out.
+   */
   static async open(
     owner: DatabaseAddress,
     keys: ServerKeys,
@@ -192,13 +197,16 @@ export class Database {
     try {
       await database.asOwner(async (client) => {
         await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+        const found = await storedGate(client)
+        if (found !== undefined && !isSecret(found, gate))
+          throw serverErrors.DATABASE_OTHER_SECRET(keys)
         await prepareRoles(client, roles, passwordOf)
         const before = await appliedCount(client)
         if (before > migrations.length) throw serverErrors.DATABASE_NEWER(before, migrations.length)
         if (before > 0 && before < migrations.length) await options.beforeChange?.()
         await migrate(client, roles, migrations.slice(before), before)
-        await client.query(`delete from ${SCHEMA}.gate`)
-        await client.query(`insert into ${SCHEMA}.gate values ($1)`, [gate])
+        if (found === undefined)
+          await client.query(`insert into ${SCHEMA}.gate values ($1)`, [gate])
       })
       return database
     } catch (error) {
@@ -279,6 +287,20 @@ export const ownerAccess = (owner: DatabaseAddress) => ({
     }
   },
 })
+
+/**
+ * The key of the gate, which is derived from the secret of the server that created the database, and
+ * so identifies it without revealing it. Undefined if no server has completed a start.
+ */
+async function storedGate(client: pg.Client): Promise<string | undefined> {
+  const { rows: tables } = await client.query<{ found: boolean }>(
+    `select exists (select from pg_catalog.pg_tables
+      where schemaname = '${SCHEMA}' and tablename = 'gate') as found`,
+  )
+  if (tables[0]?.found !== true) return undefined
+  const { rows } = await client.query<{ secret: string }>(`select secret from ${SCHEMA}.gate`)
+  return rows[0]?.secret
+}
 
 async function prepareRoles(
   client: pg.Client,

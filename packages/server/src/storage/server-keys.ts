@@ -31,7 +31,12 @@ export interface SignedTokens {
 export class ServerKeys {
   readonly #secret: Buffer
 
-  private constructor(secret: Buffer) {
+  private constructor(
+    secret: Buffer,
+    readonly file: string,
+    /** True if the secret was just created. */
+    readonly isNew: boolean,
+  ) {
     this.#secret = secret
   }
 
@@ -43,7 +48,7 @@ export class ServerKeys {
   static open(data: string): ServerKeys {
     const file = ServerKeys.fileIn(data)
     const found = readSecret(file)
-    if (found !== undefined) return new ServerKeys(found)
+    if (found !== undefined) return new ServerKeys(found, file, false)
     const secret = randomBytes(32)
     const fd = openSync(file, 'wx', 0o600)
     try {
@@ -52,7 +57,7 @@ export class ServerKeys {
     } finally {
       closeSync(fd)
     }
-    return new ServerKeys(secret)
+    return new ServerKeys(secret, file, true)
   }
 
   /** Derives a key of 32 bytes. `of` distinguishes keys of the same purpose. */
