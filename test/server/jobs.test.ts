@@ -104,7 +104,7 @@ async function reaches(job: Job, isThere: (job: Job) => boolean): Promise<Job> {
 
 const ended = (job: Job): Promise<Job> => reaches(job, ({ endedAt }) => endedAt !== null)
 
-/** A worker in a process of its own, with a folder of its own, until the test ends. */
+/** A worker in a process of its own, until the test ends. All share a folder. */
 async function startWorker(name: string, address?: string): Promise<ChildProcess> {
   const child = await spawnWorker(name, address)
   onTestFinished(() => stopWorker(child))
@@ -124,7 +124,7 @@ async function spawnWorker(name: string, address = server.url): Promise<ChildPro
       cli,
       'worker',
       `--server=${address}`,
-      `--data=${join(scratch, name)}`,
+      `--data=${join(scratch, 'workers')}`,
       `--name=${name}`,
       '--json',
     ],

@@ -11,13 +11,14 @@ export default {
 and export. Agent code runs in bubblewrap, without network and without access to this machine;
 without bubblewrap, jobs that run agent code are refused. The worker needs only the address of the
 server and the token that \`retake server config --show-worker-token\` prints there. If the server
-is unreachable, the worker keeps trying.`,
+is unreachable, the worker keeps trying. Several workers can run on one machine, also in one folder.`,
   options: {
     '--server <url>': 'address of the server (default: RETAKE_SERVER)',
     '--token-file <file>': 'file with the token (default: the variable RETAKE_WORKER_TOKEN)',
     '--slots <N>': 'number of jobs to run concurrently (default: 1)',
-    '--data <folder>': 'folder for jobs in progress (default: ./retake-worker)',
-    '--name <name>': 'name shown on the server (default: the host name)',
+    '--data <folder>':
+      'folder in which the worker creates its own folder for jobs (default: ./retake-worker)',
+    '--name <name>': 'name shown on the server (default: the host name with a random end)',
     '--json': 'print one line of JSON when the worker is ready',
   },
   examples: ['retake worker --server https://retake.example.com --token-file worker-token'],
@@ -44,7 +45,7 @@ is unreachable, the worker keeps trying.`,
       server: url.replace(/\/$/, ''),
       token: token.trim(),
       slots: options.number('slots', { least: 1 }) ?? 1,
-      folder: path.resolve(options.text('data') ?? 'retake-worker', 'jobs'),
+      folder: path.resolve(options.text('data') ?? 'retake-worker'),
       ...(name !== undefined && { name }),
       parts: await serverParts(),
       log: new server.Log('text'),

@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape/format'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import path from 'node:path'
@@ -179,7 +180,9 @@ async function ended(
     const used = usedBy(child.pid ?? 0)
     if (used.memoryBytes > limits.memoryBytes) stop('memory')
     if (used.processes > limits.processes) stop('processes')
-    if (disk !== undefined && freeBytes(disk) < limits.freeBytes) stop('disk')
+    // A folder that somebody removed must not end the worker.
+    const free = disk === undefined ? undefined : attempt(() => freeBytes(disk))
+    if (free !== undefined && free < limits.freeBytes) stop('disk')
   }, WATCH_MS)
   signal.addEventListener('abort', kill)
   if (signal.aborted) kill()

@@ -40,12 +40,14 @@ import {
 import type { ClaimedJob, JobResult } from './jobs.js'
 import { MODEL_HEADERS } from './model-endpoint.js'
 import { ModelGate } from './model-gate.js'
+import { WorkerFolder } from './worker-folder.js'
 
 export interface WorkerOptions {
   /** Address of the server without a trailing slash. */
   readonly server: string
   readonly token: string
   readonly slots: number
+  /** In which the worker creates a folder of its own; several workers can share it. */
   readonly folder: string
   readonly name?: string
   readonly parts: RetakeParts
@@ -79,16 +81,17 @@ export class Worker {
   #runner: JobRunner = withoutSandbox('it has not started')
   #loop: Promise<void> = Promise.resolve()
 
-  private constructor(options: WorkerOptions) {
+  private constructor(
+    options: WorkerOptions,
+    private readonly folder: WorkerFolder,
+  ) {
     this.#options = options
     // Two workers on one machine must not share a name.
     this.name = options.name ?? `${hostname()}-${randomBytes(3).toString('hex')}`
   }
 
   static async start(options: WorkerOptions): Promise<Worker> {
-    const worker = new Worker(options)
-    rmSync(options.folder, { recursive: true, force: true })
-    mkdirSync(options.folder, { recursive: true, mode: 0o711 })
+    const worker = new Worker(options, WorkerFolder.create(options.folder))
     worker.#runner = await JobSandbox.find(options.parts)
     worker.#loop = worker.#claimJobs()
     return worker
@@ -104,6 +107,7 @@ export class Worker {
     this.#stopping.abort()
     await this.#loop
     await Promise.all(this.#running)
+    this.folder.remove()
   }
 
   async #claimJobs(): Promise<void> {
@@ -134,7 +138,7 @@ export class Worker {
 
   async #work(job: ClaimedJob): Promise<void> {
     const { log } = this.#options
-    const folder = path.join(this.#options.folder, randomBytes(8).toString('hex'))
+    const folder = path.join(this.folder.path, randomBytes(8).toString('hex'))
     const stop = new AbortController()
     using ended = new Deadline({ signals: [stop.signal, this.#stopping.signal] })
     const { signal } = ended
