@@ -43,7 +43,7 @@ export class WorkerFolder {
       mkdirSync(folder, { mode: 0o711 })
       const marker = path.join(folder, MARKER)
       writeFileSync(marker, hostname())
-      const touch = (): void => void attempt(() => utimesSync(marker, new Date(), new Date()))
+      const touch = (): unknown => attempt(() => utimesSync(marker, new Date(), new Date()))
       return new WorkerFolder(folder, lock, setInterval(touch, TOUCH_MS).unref())
     } catch (error) {
       throw serverErrors.DATA_FOLDER_NOT_WRITABLE(parent, error)
