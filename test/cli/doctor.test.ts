@@ -57,11 +57,38 @@ console.log(publicKey)
   expect(stdout).toMatch(/^ {2}diverged at event \d+/m)
 })
 
-test('doctor shows why an agent failed', async () => {
+test('doctor shows why an agent failed, without its stack', async () => {
   soakOnly()
   const { retake } = await folderWith({ 'agent.mjs': `throw new Error('no key here')` })
   const { stdout } = await retake(['doctor', 'agent.mjs'])
-  expect(stdout).toMatch(/^note the agent ended with exit code 1\n[^]+Error: no key here\n/)
+  expect(stdout).toMatch(/^note the agent ended with exit code 1\n {2}Error: no key here\n\n/)
+  expect(stdout).toContain('not captured: nothing found before the exception')
+})
+
+test('doctor names the variable that an agent misses, in one error', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': "await fetch(`${process.env['MODEL_ADDRESS']}/v1/chat/completions`)\n",
+    'named.mjs': `const name = 'SHOP_' + 'NAME'
+Date.now()
+if (!process.env[name]) throw new Error(name + ' is not set')
+`,
+    'other.mjs': `process.env['NOTE_COLOR']
+setTimeout(() => { throw new Error('out of paper') }, 1)
+`,
+  })
+  const refused = await retake(['doctor', 'agent.mjs'])
+  expect(refused).toMatchObject({ code: 1, stdout: '' })
+  expect(refused.stderr)
+    .toBe(`error  agent.mjs threw an exception: TypeError: Failed to parse URL from undefined/v1/chat/completions
+  why  Before that it read MODEL_ADDRESS from its environment, which is not set.
+  fix  Set MODEL_ADDRESS if it needs it, and run \`retake doctor agent.mjs\` again.
+  code AGENT_VARIABLE_MISSING
+`)
+  expect((await retake(['doctor', 'named.mjs'])).stderr).toContain('it read SHOP_NAME from')
+  // It did something after it had read the variable, so nothing speaks for the variable.
+  const other = await retake(['doctor', 'other.mjs'])
+  expect(other).toMatchObject({ code: 0, stderr: '' })
+  expect(other.stdout).toMatch(/^note the agent ended[^]*\n {2}Error: out of paper\n\ncaptured/)
 })
 
 test('doctor says whether guarded tools can be sandboxed, and how to get there', async () => {

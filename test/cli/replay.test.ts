@@ -54,7 +54,7 @@ console.log((await response.json()).id)
   fix  Changed since the recording: agent.mjs.
        Undo the change, or record again:
        retake record agent.mjs
-       \`retake rerun ID\` runs the changed code, and goes live where it differs.
+       \`retake rerun ID\` runs the changed code.
 `)
 })
 

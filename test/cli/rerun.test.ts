@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Tape } from '@retake/tape'
+import { readRun, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ForkScene, removeScenes, type Branched } from '../support/forking.js'
@@ -131,7 +131,14 @@ test('after a changed prompt at step 6 of 12, five steps are served and seven ar
     savedRequests: 5,
     savedTokens: tokensOf(saved),
     savedUsd: expect.closeTo(dollarsOf(saved), 10) as number,
-    savedMs: parent.event(said.left.seq - 1).at,
+    // The pauses between the requests are waited for again.
+    savedMs: expect.closeTo(
+      readRun(parent)
+        .recordedSteps.filter(({ kind }) => kind === 'model')
+        .slice(0, 5)
+        .reduce((sum, { latencyMs = 0 }) => sum + latencyMs, 0),
+      6,
+    ) as number,
     paidRequests: 7,
     paidTokens: tokensOf(paid),
     paidUsd: expect.closeTo(dollarsOf(paid), 10) as number,

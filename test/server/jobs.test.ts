@@ -627,7 +627,7 @@ console.log(await ask('window ' + days), await stream('window ' + days))`,
       },
     )
     encrypted.close()
-    await setModel(model.url, { models: [{ name: 'scripted-model', input: 1, output: 2 }] })
+    await setModel(model.url, { models: [{ name: 'gpt-5-mini', input: 1, output: 2 }] })
     const given = { oracle: 'stdout:/DENIED/' }
     const text = 'text="Customers may return an item within 30 days of delivery."'
     const blame = await ended(

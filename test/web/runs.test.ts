@@ -22,7 +22,7 @@ test('the list shows the facts of each run and the problem of each unreadable ta
   const branch = rows(page).filter({ hasText: demo.branch }).first()
   await branch.getByText('fork', { exact: true }).waitFor()
   expect(await branch.innerText()).toMatch(
-    /done[^]*decision: DENIED[^]*scripted-model[^]*7[^]*s[^]*ago|just now/,
+    /done[^]*decision: DENIED[^]*gpt-5-mini[^]*7[^]*s[^]*ago|just now/,
   )
   // A branch is right below its parent, whichever was recorded last.
   const ids = await page

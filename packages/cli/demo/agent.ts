@@ -1,9 +1,9 @@
 /**
  * A refund agent. Two sub-agents look things up at the same time, then a third
- * decides. It talks to any model that speaks OpenAI's chat format at MODEL_URL.
- *
- * It runs as it is, without Retake. Wrapping a function in `tool()` makes it a
- * step of its own: it can be looked at, and forked with another result.
+ * decides. It talks to any model that speaks OpenAI's chat format at MODEL_URL;
+ * under Retake, a scripted model answers if that is not set. Wrapping a function
+ * in `tool()` makes it a step of its own: it can be looked at, and forked with
+ * another result.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -42,7 +42,7 @@ async function ask(name: string, instructions: string, question: string): Promis
     const response = await fetch(`${process.env['MODEL_URL']}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'scripted-model', messages }),
+      body: JSON.stringify({ model: 'gpt-5-mini', messages }),
     })
     const { choices } = (await response.json()) as { choices: { message: Message }[] }
     const { message } = choices[0]

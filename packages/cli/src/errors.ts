@@ -268,6 +268,11 @@ export const cliErrors = errorTable({
     'Retake starts one JavaScript or TypeScript file.',
     `Pass a file in this folder, for example \`retake record ${file.replace(/\/+$/, '')}/index.js\`.`,
   ],
+  AGENT_VARIABLE_MISSING: (entry: string, thrown: string, variables: readonly string[]) => [
+    `${entry} threw an exception: ${thrown}`,
+    `Before that it read ${listed(variables)} from its environment, which ${variables.length === 1 ? 'is' : 'are'} not set.`,
+    `Set ${listed(variables)} if it needs ${variables.length === 1 ? 'it' : 'them'}, and run \`retake doctor ${entry}\` again.`,
+  ],
   AGENT_NOT_STARTED: (cause: unknown) => [
     'The agent process could not be started.',
     systemSaid(cause),

@@ -14,6 +14,7 @@ import type { RecordedError, ResponseEvent, SocketEvent } from '@retake/tape/for
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, missingReport } from './agent-process.js'
+import { openDemoModel } from '../demo/scripted-model.js'
 import { cliErrors } from '../errors.js'
 import { planOverlay } from '@retake/engine/plans'
 import { markRecording, runName } from '../runs/run-store.js'
@@ -395,6 +396,8 @@ export async function continueAgent(
     }),
     { nodeArgs: options.nodeArgs },
   )
+  const { entry = '', cwd = '' } = tape.details
+  await using _model = await openDemoModel({ entry, cwd, env })
   const end = await child.run({ stdio: 'inherit', ...options })
   if (end.signal && existsSync(target)) endTape(target, end.signal, branch === undefined)
   if (existsSync(target)) trustInThisProcess(openOwnTape(target))

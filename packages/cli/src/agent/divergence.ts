@@ -190,7 +190,7 @@ export function divergenceAdvice(
       again,
       tape.details.entry !== undefined &&
         again === recordCommand(tape) &&
-        `\`retake rerun ${runName(tape)}\` runs the changed code, and goes live where it differs.`,
+        `\`retake rerun ${runName(tape)}\` runs the changed code.`,
     )
   if (node !== process.version)
     return [

@@ -7,6 +7,7 @@ import { openOwnTape } from '@retake/tape/node'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { type AgentEnd, takeFromNodeOptions, takePreloads, TaskProcess } from './agent-process.js'
 import { cliErrors } from '../errors.js'
+import { openDemoModel } from '../demo/scripted-model.js'
 import { codeOf } from './source-code.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
@@ -48,7 +49,12 @@ export async function recordAgent({
   checkEntry(entry)
   const { id, tape } = store.newRun(out)
   using _mark = markRecording(tape)
-  const env = { ...process.env, ...ownEnv }
+  await using demo = await openDemoModel({
+    entry,
+    cwd: process.cwd(),
+    env: { ...process.env, ...ownEnv },
+  })
+  const { env } = demo
   const preloads = [
     ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
     ...takePreloads(nodeArgs).preloads,

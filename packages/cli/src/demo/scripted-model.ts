@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
+import path from 'node:path'
 import type {
   ModelRequest,
   ModelServer,
   PlainMessage,
   ScriptedAnswer,
 } from '@retake/engine/testing'
+import type { AgentStart } from '../agent/agent-process.js'
 
 /**
  * Serves a model on the loopback, so that the demo needs no key. Answers by rules, with random
@@ -12,10 +14,12 @@ import type {
  */
 export async function startScriptedModel(port = 0): Promise<ModelServer> {
   const { startModelServer } = await import('@retake/engine/testing')
-  const answer = ({ messages }: ModelRequest): ScriptedAnswer => ({
-    ...reply(messages),
-    delayMs: randomInt(120, 320),
-  })
+  const answer = ({ messages }: ModelRequest): ScriptedAnswer => {
+    const isPolicy = messages[0]?.text.includes('search_policy') === true
+    // The policy arrives first, so that steps have the same numbers in every recording.
+    const delayMs = isPolicy ? randomInt(100, 150) : randomInt(250, 320)
+    return { ...reply(messages), delayMs }
+  }
   return startModelServer({ port, answer })
 }
 
@@ -28,6 +32,56 @@ export async function withScriptedModel<T>(
     return await use(model.url)
   } finally {
     await model.stop()
+  }
+}
+
+/** Path of the agent of `retake demo`, as `copyShipped` makes it. */
+const DEMO_PATH = /[\\/](?:\.retake[\\/]demo|retake-demo-\w+)[\\/]agent\.ts$/
+
+/** Models that answer now, by requested port. Concurrent forks of a run share one. */
+const models = new Map<
+  number,
+  { readonly model: Promise<ModelServer | undefined>; users: number }
+>()
+/** Chosen again in this process, so that two recordings differ as little as possible. */
+let lastPort = 0
+
+/**
+ * Lets the scripted model answer the agent of `retake demo` while it runs live, so that the commands
+ * that the demo shows also work later and by themselves. `env` is the environment for the agent.
+ * Does nothing for other programs, for a model that is not on the loopback address, and if
+ * something already answers at the port.
+ */
+export async function openDemoModel({
+  entry,
+  cwd,
+  env,
+}: Pick<AgentStart, 'entry' | 'cwd' | 'env'>): Promise<
+  AsyncDisposable & { readonly env: NodeJS.ProcessEnv }
+> {
+  const { MODEL_URL: known } = env
+  const [, recordedPort] = /^http:\/\/127\.0\.0\.1:(\d+)$/.exec(known ?? '') ?? []
+  const isServed = known === undefined || recordedPort !== undefined
+  if (!isServed || !DEMO_PATH.test(path.resolve(cwd, entry)))
+    return { env, [Symbol.asyncDispose]: () => Promise.resolve() }
+  const port = Number(recordedPort ?? lastPort)
+  const startElsewhere = () => (known === undefined ? startScriptedModel() : undefined)
+  const shared = models.get(port) ?? {
+    model: startScriptedModel(port).catch(startElsewhere),
+    users: 0,
+  }
+  models.set(port, shared)
+  shared.users += 1
+  const model = await shared.model
+  if (model !== undefined) lastPort = model.port
+  return {
+    env: { ...env, ...(model && { MODEL_URL: model.url }) },
+    async [Symbol.asyncDispose]() {
+      shared.users -= 1
+      if (shared.users > 0) return
+      models.delete(port)
+      await model?.stop()
+    },
   }
 }
 

@@ -25,6 +25,8 @@ const PACKAGE = fileURLToPath(cliRoot)
 /** A copy of files shipped with the package, which users may read and change. */
 export interface ShippedFolder {
   readonly store: RunStore
+  /** Option with which commands find the runs: they are elsewhere if this folder is read-only. */
+  readonly where: string
   pathOf(file: string): string
   /** Changes one word of a file. Returns its undo. */
   edit(file: string, word: string, replacement: string): () => void
@@ -77,8 +79,10 @@ function fill(
   // The files import `retake`, which may not be installed here.
   link(folder, 'retake', path.join(PACKAGE, 'dist/x'))
   const pathOf = (file: string): string => path.join(folder, file)
+  const isHere = store.folder === new RunStore().folder
   return {
     store,
+    where: isHere ? '' : ` --dir ${store.folder}`,
     pathOf,
     edit(file, word, replacement) {
       const agent = pathOf(file)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Tape } from '@retake/tape'
 import type { AgentRecording, RecordingOptions } from '../agent/record-agent.js'
 import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
-import { painter, widthOf } from '../terminal/terminal.js'
+import { painter, widthOf, wrap } from '../terminal/terminal.js'
 import { recordShipped, type ShippedFolder } from './shipped-folder.js'
 
 export interface TourRecording extends AgentRecording {
@@ -38,6 +38,11 @@ export class Tour {
 
   lines(...lines: readonly string[]): void {
     for (const line of lines) this.say(line === '' ? '' : `   ${line}`)
+  }
+
+  /** Prose, wrapped to the width of the terminal. */
+  text(text: string): void {
+    this.lines(...wrap(text, this.look.width))
   }
 
   async record(

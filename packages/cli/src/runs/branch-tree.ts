@@ -181,7 +181,6 @@ export function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTap
 
 /** `resumed`: on its own tape, whose earlier events were served. */
 export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape) {
-  const servedTo = resumed?.from ?? tape.ownFrom
   const live: Step[] = []
   const notSent: Step[] = []
   let lost = 0
@@ -203,12 +202,47 @@ export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTap
     savedRequests: saved.requests,
     savedTokens: saved.tokens,
     savedUsd: saved.usd,
-    /** How long the parent took for the served part. */
-    savedMs: servedTo > 0 ? tape.event(servedTo - 1).at : 0,
+    /** How long the served steps took when they were recorded. */
+    savedMs: recordedMs(tape, notSent),
     paidRequests: paid.requests,
     paidTokens: paid.tokens,
     paidUsd: paid.usd,
   }
+}
+
+/** Time during which at least one of these steps was in progress when it was recorded. */
+function recordedMs(tape: Tape, steps: readonly Step[]): number {
+  const { parent } = tape
+  const recorded: Step[] = []
+  /** Steps of the parent, by the events that start and answer them. */
+  const parents = new Map(
+    (parent === undefined ? [] : viewRun(parent).recordedSteps).flatMap((step) =>
+      [step.seq, ...step.answerSeqs].map((seq) => [seq, step] as const),
+    ),
+  )
+  const atParent: Step[] = []
+  for (const step of steps) {
+    const answer = step.answerSeqs[0]
+    const event = answer === undefined ? undefined : tape.event(answer)
+    const seq =
+      step.seq < tape.ownFrom ? step.seq : event && 'from' in event ? event.from : undefined
+    const counterpart = seq === undefined ? undefined : parents.get(seq)
+    if (counterpart === undefined) recorded.push(step)
+    else atParent.push(counterpart)
+  }
+  const own = recorded
+    .map(({ at, latencyMs = 0 }) => [at, at + latencyMs] as const)
+    .toSorted(([a], [b]) => a - b)
+  let total = 0
+  let until = 0
+  for (const [start, end] of own) {
+    total += Math.max(0, end - Math.max(start, until))
+    until = Math.max(until, end)
+  }
+  // The parent may be a branch itself, which took no time for what it was served.
+  return parent === undefined || atParent.length === 0
+    ? total
+    : total + recordedMs(parent, atParent)
 }
 
 /** `usd` is undefined if the price of a model call is unknown. */

@@ -4,11 +4,12 @@ import type { Options, Verb } from '../command-line/verb.js'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine/plans'
 import type { Stop } from '@retake/engine/inspect'
-import { environmentOnTape, type Step, type Tape } from '@retake/tape'
+import type { Step, Tape } from '@retake/tape'
+import { unifiedDiff } from '@retake/tape/present'
+import { readFileSync } from 'node:fs'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { continueAgent, continuedLines } from '../agent/continue-agent.js'
 import { copyDemo, DEMO_AGENT, type ShippedFolder } from '../demo/shipped-folder.js'
-import { withScriptedModel } from '../demo/scripted-model.js'
 import { Tour, type TourRecording, type TourReplay } from '../demo/tour.js'
 import { stopAtStep, probeAgent } from '../debug/probe-agent.js'
 import { recordingLine } from '../agent/recording-summary.js'
@@ -24,7 +25,8 @@ export default {
 model, replays the run, and shows the effect of a changed prompt. Then jumps to the step that went
 wrong and forks the run there with a corrected tool result. No key is needed. The agent is copied
 to .retake/demo; the runs are in .retake/runs. If there is a screen, the viewer opens at the step
-that went wrong, with the scripted model running, until Ctrl-C.`,
+that went wrong, until Ctrl-C. Later commands can run the agent live, too: the scripted model
+answers whenever Retake runs it.`,
   options: {
     '--open': 'serve the viewer at the end, even without a screen',
     '--no-open': 'do not serve the viewer',
@@ -38,13 +40,16 @@ that went wrong, with the scripted model running, until Ctrl-C.`,
     const folder = copyDemo()
     const first = await recordIt(folder, tour)
     const tape = openTape(first.tape)
-    const { identical, digest: stdout, receipt } = await replayIt(tape, first, tour)
+    const { identical, digest: stdout, receipt } = await replayIt(folder, tape, first, tour)
     const changed = await changeIt(folder, tape, tour)
     const wrong = wrongStep(tape)
-    const stop = await jumpTo(wrong, tape, tour)
-    const branch = await forkAt(wrong, tape, tour)
+    const stop = await jumpTo(folder, wrong, tape, tour)
+    const branch = await forkAt(folder, wrong, tape, tour)
     const flipped = branch.output.includes('DENIED')
-    const proven = identical && changed.divergences.length > 0 && flipped
+    const failure =
+      (!identical && 'The replay was not identical.') ||
+      (changed.divergences.length === 0 && 'The changed prompt went unnoticed.') ||
+      (!flipped && 'The fork did not change the outcome.')
     if (options.json)
       printJson({
         run: tape.run.id,
@@ -57,34 +62,38 @@ that went wrong, with the scripted model running, until Ctrl-C.`,
         branch: branch.id,
         flipped,
       })
-    if (!proven) {
-      tour.say(`\n${paint('red', 'The replay was not identical.')} Please report it.`)
+    if (failure) {
+      tour.say(`\n${paint('red', failure)} Please report it.`)
       return 1
     }
     const shown = { store: folder.store, run: tape.run.id, step: wrong.label }
-    if (wantsViewer(options)) await openIt(shown, tape, tour)
-    else tour.say(`${ending(tour)}\n${viewerHint(shown, tour)}`)
+    if (wantsViewer(options)) await openIt(folder, shown, tour)
+    else tour.say(`${ending(folder, tour)}\n${viewerHint(folder, shown, tour)}`)
     return 0
   },
 } satisfies Verb
 
 async function recordIt(folder: ShippedFolder, tour: Tour): Promise<TourRecording> {
   tour.chapter('Record the agent, with a scripted model on this machine')
-  const recording = await withScriptedModel((url) =>
-    tour.record(folder, DEMO_AGENT, { name: 'demo', env: { MODEL_URL: url } }),
+  const recording = await tour.record(folder, DEMO_AGENT, { name: 'demo' })
+  tour.lines(recordingLine(recording, tour.look.paint), '')
+  tour.text(
+    'The refund is wrong: the window has been 30 days since March. The tool search_policy handed the model an outdated policy, and the model believed it.',
   )
-  tour.lines(
-    recordingLine(recording, tour.look.paint),
-    '',
-    'The refund is wrong: the window has been 30 days since March. The tool',
-    'search_policy handed the model an outdated policy, and the model believed it.',
-  )
+  tour.lines('')
+  const model = viewRun(openTape(recording.tape)).recordedSteps.find(({ kind }) => kind === 'model')
+  tour.text(`The scripted model is free; the costs shown are those of ${model?.model}.`)
   return recording
 }
 
-async function replayIt(tape: Tape, recorded: TourRecording, tour: Tour): Promise<TourReplay> {
+async function replayIt(
+  { where }: ShippedFolder,
+  tape: Tape,
+  recorded: TourRecording,
+  tour: Tour,
+): Promise<TourReplay> {
   tour.chapter('Replay it: the model is stopped, the same code is served from the tape')
-  tour.lines('$ retake replay last')
+  tour.lines(`$ retake replay last${where}`)
   const replayed = await tour.replay(tape, recorded)
   const verdict = replayed.digest === recorded.digest ? 'equal' : 'NOT EQUAL'
   tour.lines(
@@ -96,11 +105,29 @@ async function replayIt(tape: Tape, recorded: TourRecording, tour: Tour): Promis
 
 async function changeIt(folder: ShippedFolder, tape: Tape, tour: Tour): Promise<Replayed> {
   tour.chapter('Change one word of a prompt and replay again')
-  tour.lines(`$ sed -i s/careful/generous/ ${folder.pathOf(DEMO_AGENT)}`, '$ retake replay last')
+  const file = folder.pathOf(DEMO_AGENT)
+  const before = readFileSync(file, 'utf8')
   const undo = folder.edit(DEMO_AGENT, 'careful', 'generous')
-  const replayed = await replayAgent(tape, { stdio: ['ignore', 'ignore', 'inherit'] }).finally(undo)
-  tour.lines(...replayReceipt(tape, replayed, tour.look))
-  return replayed
+  try {
+    const changed = unifiedDiff(before, readFileSync(file, 'utf8')).filter(({ sign }) =>
+      '+-'.includes(sign),
+    )
+    tour.lines(
+      `${file}, changed`,
+      ...changed.map(({ sign, text }) =>
+        tour.look.paint(sign === '-' ? 'red' : 'green', `${sign} ${text.trim()}`),
+      ),
+      '',
+      `$ retake replay last${folder.where}`,
+    )
+    const replayed = await replayAgent(tape, { stdio: ['ignore', 'ignore', 'inherit'] })
+    // Before the undo, because the advice compares the code with the recorded one.
+    tour.lines(...replayReceipt(tape, replayed, tour.look))
+    return replayed
+  } finally {
+    undo()
+    tour.lines('', `${file}, restored`)
+  }
 }
 
 /** The tool call that returned the outdated policy. */
@@ -112,9 +139,9 @@ function wrongStep(tape: Tape): Step {
   return step
 }
 
-async function jumpTo(step: Step, tape: Tape, tour: Tour): Promise<Stop> {
+async function jumpTo({ where }: ShippedFolder, step: Step, tape: Tape, tour: Tour): Promise<Stop> {
   tour.chapter('Jump to the moment the wrong policy reached the agent, and look inside')
-  tour.lines(`$ retake replay last --step ${step.label}`)
+  tour.lines(`$ retake replay last${where} --step ${step.label}`)
   const probe = await probeAgent(tape)
   try {
     const stop = await stopAtStep(probe, viewRun(tape), step)
@@ -125,72 +152,71 @@ async function jumpTo(step: Step, tape: Tape, tour: Tour): Promise<Stop> {
   }
 }
 
-const modelPort = (tape: Tape): number =>
-  Number(new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '').port)
-
 const CORRECT = 'Customers may return an item within 30 days of delivery.'
 
-async function forkAt(step: Step, tape: Tape, tour: Tour): Promise<{ id: string; output: string }> {
-  tour.chapter('Fork it there with the right policy: the rest runs live, the outcome flips')
-  tour.lines(`$ retake fork last --at ${step.label} \\`, `    --set 'text="${CORRECT}"'`)
+async function forkAt(
+  { where }: ShippedFolder,
+  step: Step,
+  tape: Tape,
+  tour: Tour,
+): Promise<{ id: string; output: string }> {
+  tour.chapter('Fork it there with the right policy, and let the rest run live')
+  tour.lines(`$ retake fork last${where} --at ${step.label} \\`, `    --set 'text="${CORRECT}"'`)
   const plan = planFork(tape, { at: step.label, set: { text: CORRECT } })
   let output = ''
   const show = tour.output()
-  const continued = await withScriptedModel(
-    () =>
-      continueAgent(tape, plan, {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        onOutput: (chunk) => {
-          output += chunk.toString()
-          show(chunk)
-        },
-      }),
-    modelPort(tape),
-  )
+  const continued = await continueAgent(tape, plan, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    onOutput: (chunk) => {
+      output += chunk.toString()
+      show(chunk)
+    },
+  })
   if (continued.interruptedBy) throw new Interrupted(continued.interruptedBy)
   tour.lines(...continuedLines(tape, continued, 'forked', tour.look))
   return { id: plan.branch?.id ?? '', output }
 }
 
-function ending({ look: { paint } }: Tour): string {
-  return `
-${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
+const ending = ({ where }: ShippedFolder, { look: { paint } }: Tour): string =>
+  [
+    `\n${paint('bold', 'Your own agent, JavaScript or TypeScript:')}\n`,
+    '   retake record agent.ts    run your agent and record it',
+    '   retake show last          its steps, messages, tools and costs',
+    '   retake replay last        the same run again, offline, bit for bit',
+    '   retake fork last --at 3   try something else there; pay only for the rest',
+    '   retake branches last      what was tried, the outcome, and the savings',
+    '   retake ui                 see and change all of this in the browser',
+    `\n${paint('bold', 'The same agent, other questions:')}\n`,
+    '   retake blame --demo       which step made the run fail? Takes a minute or two',
+    '   retake fix --demo         which change of the code repairs it?',
+    ...(where === '' ? [] : [`\nThis folder is read-only: the runs of the demo need${where}.`]),
+  ].join('\n')
 
-   retake record agent.ts    run your agent and record everything it touches
-   retake show last          its steps, messages, tools and costs
-   retake replay last        the same run again, offline, bit for bit
-   retake fork last --at 3   try something else there; pay only for the rest
-   retake branches last      what was tried, the outcome, and the savings
-   retake blame --demo       which step made the run fail
-   retake ui                 see and change all of this in the browser`
-}
-
-const viewerHint = ({ run, step }: ShownRun, { look: { paint } }: Tour): string => `
+const viewerHint = (
+  { where }: ShippedFolder,
+  { run, step }: ShownRun,
+  { look: { paint } }: Tour,
+): string => `
 ${paint('bold', 'The step that went wrong, in the viewer:')}
 
-   retake ui ${run} --step ${step}`
+   retake ui${where} ${run} --step ${step}`
 
 const wantsViewer = (options: Options): boolean => {
   if (options.json || options.flag('no-open')) return false
   return options.flag('open') || hasScreen(process.env, process.stdout.isTTY)
 }
 
-/** Serves the viewer until Ctrl-C. The model keeps answering, for forks. */
-const openIt = ({ store, run, step }: ShownRun, tape: Tape, tour: Tour): Promise<void> =>
-  withScriptedModel(
-    () =>
-      serveUntilSignal(store, {
-        page: `/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`,
-        onServed: ({ url }) => {
-          tour.chapter('See it: the viewer is open on the step that went wrong')
-          tour.lines(url, '', 'Press f to fork there, ? for all keys.')
-          tour.say(ending(tour))
-          tour.say('\nThe viewer is served until Ctrl-C.')
-          return openBrowser(url)
-        },
-      }),
-    modelPort(tape),
-  )
+const openIt = (folder: ShippedFolder, { store, run, step }: ShownRun, tour: Tour): Promise<void> =>
+  serveUntilSignal(store, {
+    page: `/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`,
+    onServed: ({ url }) => {
+      tour.chapter('See it: the viewer is open on the step that went wrong')
+      tour.lines(url, '', 'Press f to fork there, ? for all keys.')
+      tour.say(ending(folder, tour))
+      tour.say('\nThe viewer is served until Ctrl-C.')
+      return openBrowser(url)
+    },
+  })
 
 interface ShownRun {
   readonly store: RunStore

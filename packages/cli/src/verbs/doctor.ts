@@ -8,7 +8,9 @@ import {
   Progress,
   tableLines,
   linesOf,
+  wrap,
 } from '../terminal/terminal.js'
+import { cliErrors } from '../errors.js'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
@@ -18,7 +20,9 @@ import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import {
+  attempt,
   clipText,
+  environmentOnTape,
   isDelivery,
   isInitiation,
   type NotCaptured,
@@ -139,6 +143,7 @@ function diagnosisLines(
   look: Look,
 ): string[] {
   const { paint, width } = look
+  const thrown = thrownBy(tape)
   const rows = sources.map(({ name, count, changed, sites }) => [
     clipText(name, 28),
     String(count),
@@ -149,7 +154,9 @@ function diagnosisLines(
   return linesOf(
     first.code !== 0 && [
       `${paint('yellow', 'note')} the agent ended with exit code ${first.code}`,
-      ...lastLines(complaint, 12).map((line) => `  ${printable(line)}`),
+      ...(thrown === undefined
+        ? lastLines(complaint, 12).map((line) => `  ${printable(line)}`)
+        : wrap(thrown, width - 2).map((line) => `  ${line}`)),
       '',
     ],
     `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
@@ -158,7 +165,9 @@ function diagnosisLines(
       : tableLines([header, ...rows], width - 2, SPARE).map((line) => `  ${line}`)),
     '',
     ...(notCaptured.length === 0
-      ? [`${paint('green', 'not captured')}: nothing found`]
+      ? [
+          `${paint('green', 'not captured')}: nothing found${thrown === undefined ? '' : ' before the exception'}`,
+        ]
       : [
           `${paint('red', 'not captured')}: ${plural(notCaptured.length, 'finding')}`,
           ...notCaptured.flatMap((each) => notCapturedDetail(each, width)),
@@ -183,6 +192,31 @@ const sandboxLines = (missing: string | undefined, { paint }: Look): string[] =>
           ? '  Install bubblewrap: apt install bubblewrap, dnf install bubblewrap or apk add bubblewrap.'
           : '  Run guarded tools that need one on Linux, or in a container.',
       ]
+
+/** The exception that ended the run: its name and message. */
+function thrownBy(tape: Tape): string | undefined {
+  const { error } = viewRun(tape).exit ?? {}
+  return error && printable(error.text ?? `${error.name}: ${error.message}`)
+}
+
+/**
+ * Variables that were not set and probably made the run throw: the exception names them, or the
+ * agent's own code read them and did nothing more before the exception.
+ */
+function missingVariables(tape: Tape): string[] {
+  const thrown = thrownBy(tape)
+  if (thrown === undefined) return []
+  const lastStart = [...tape.events()].findLast(isInitiation)?.seq ?? 0
+  const before = environmentOnTape(tape, lastStart)
+  const { code, cwd = '.' } = tape.details
+  const texts = Object.keys(code?.files ?? {}).map((file) =>
+    attempt(() => readFileSync(path.resolve(cwd, file), 'utf8'), ''),
+  )
+  return [...environmentOnTape(tape).values()].flatMap(({ name, value }) => {
+    const isLast = !before.has(name) && texts.some((text) => text.includes(name))
+    return value === null && (isLast || thrown.includes(name)) ? [name] : []
+  })
+}
 
 /** The most frequent location as `file:line`, and the number of others. */
 function mainLocation(sites: readonly string[]): string {
@@ -243,6 +277,9 @@ Works for JavaScript and TypeScript. To check a program in another language, rec
     }
     progress.say('first run')
     const first = await run('first')
+    const missing = missingVariables(openTape(first.tape))
+    if (missing.length > 0)
+      throw cliErrors.AGENT_VARIABLE_MISSING(entry, thrownBy(openTape(first.tape)) ?? '', missing)
     const complaint = first.code === 0 ? '' : readFileSync(said, 'utf8')
     progress.say('second run')
     const second = await run('second')

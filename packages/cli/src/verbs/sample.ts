@@ -4,7 +4,6 @@ import { openTape } from '@retake/tape/node'
 import { auditRun } from './audit.js'
 import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
 import { Tour } from '../demo/tour.js'
-import { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '',
@@ -39,10 +38,8 @@ one and run it with \`retake record\`. No key is needed.`,
 const POLICY = 'policy.ts'
 const CONTRACT = 'contract.ts'
 
-/** The runs are in a temporary folder if this one is not writable. */
 function nextSteps(folder: ShippedFolder, run: string): string[] {
-  const runs = folder.store.folder
-  const where = runs === new RunStore().folder ? '' : ` --dir ${runs}`
+  const { where } = folder
   return [
     [`retake audit ${run}${where}`, 'which rule decided what'],
     [`retake show ${run}${where}`, 'its steps'],

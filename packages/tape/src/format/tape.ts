@@ -117,6 +117,11 @@ export class Tape {
     return new Tape(platform, openLayout(platform, source, path), path, options)
   }
 
+  /** The tape that this branch continues, if they were opened together. */
+  get parent(): Tape | undefined {
+    return this.#parent
+  }
+
   /** Number of the first event on this tape itself, not on its parent's; 0 if it is not a branch. */
   get ownFrom(): number {
     return this.#shift === 0 ? 0 : this.#shift + 1
