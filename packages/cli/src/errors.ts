@@ -760,6 +760,11 @@ export const cliErrors = errorTable({
     `There is none: ${why}.`,
     'Install bubblewrap, use --no-ai, or accept the risk with --no-sandbox.',
   ],
+  FIX_TOOL_NOT_RUN: (tools: readonly string[], why: string) => [
+    `A fix could not be tried: it changes the code of ${listed(tools)}.`,
+    `A changed tool runs only in a sandbox, where it can do no harm, and there is none: ${why}.`,
+    'Install bubblewrap (on Linux), or accept the risk with --no-sandbox.',
+  ],
   FIX_POLICY_OBSERVES: () => [
     'The configuration does not allow applying fixes.',
     'retake.config sets `fix: { policy: "observe" }`.',

@@ -59,7 +59,8 @@ ${Object.entries(verbs)
 \`last~1\` (the run before the last one) or \`last:failed\`.
 Results go to stdout, everything else to stderr. --json works everywhere.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command found something
-(such as a difference), 4 credentials missing, 130 interrupted.
+(such as a difference), 4 credentials missing, 5 not tried because a sandbox is
+missing, 130 interrupted.
 
 \`retake <command> --help\` explains a command and shows examples. \`retake docs\`
 prints the documentation and explains error codes.`

@@ -8,6 +8,8 @@ export const WRONG_USAGE = 2
 /** Something was found: a divergence, a damaged tape, something not captured. */
 export const FOUND = 3
 export const CREDENTIALS_MISSING = 4
+/** Something that this machine lacks, such as a sandbox, prevented a result. */
+export const NOT_TRIED = 5
 
 /** The user stopped a command that has nothing to show yet. */
 export class Interrupted extends Error {

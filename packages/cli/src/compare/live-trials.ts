@@ -156,7 +156,7 @@ export class StoredTrials {
 
   /** Trials that say nothing about the agent are not stored, but repeated next time. */
   add(key: readonly unknown[], trial: LiveTrial): void {
-    if (trial.broke !== undefined) return
+    if (trial.broke !== undefined || trial.notRun !== undefined) return
     this.#trials[hashOf(key)] = trial
     replacePrivateFile(this.#file, JSON.stringify({ version: 1, trials: this.#trials }))
   }

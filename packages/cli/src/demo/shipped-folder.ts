@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunStore } from '../runs/run-store.js'
+import { viewRun } from '../runs/view-run.js'
 import { cliRoot } from '../package-root.js'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -35,6 +36,9 @@ export interface ShippedFolder {
 export const DEMO_AGENT = 'agent.ts'
 
 export const copyDemo = (): ShippedFolder => copyShipped('demo', [DEMO_AGENT, 'shop.json'])
+
+export const freeModelSentence = (model: string): string =>
+  `The scripted model is free; the costs shown are those of ${model}.`
 
 /** Under `.retake` here, or in a temporary folder if that is not writable. */
 export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): ShippedFolder {
@@ -135,5 +139,8 @@ export const withDemoRun = (
       env: { MODEL_URL: url },
       onOutput: (chunk) => process.stderr.write(chunk),
     })
-    return use(openTape(tape))
+    const recorded = openTape(tape)
+    const model = viewRun(recorded).recordedSteps.find(({ kind }) => kind === 'model')
+    process.stderr.write(`\n${freeModelSentence(model?.model ?? '')}\n`)
+    return use(recorded)
   })

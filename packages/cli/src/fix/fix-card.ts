@@ -1,6 +1,7 @@
 import type { FileEdit, FixEvidence, FixResult, ProvenFix } from '@retake/diagnose/fix'
 import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
 import { leadLines, linesOf, type Look, printable, type Style, wrap } from '../terminal/terminal.js'
+import { cliErrors } from '../errors.js'
 import type { FixOutcome } from './fix-run.js'
 
 const SHOWN_MAX = 5
@@ -16,6 +17,7 @@ const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>>
   'not-reproduced': ['yellow', 'cannot reproduce'],
   flaky: ['yellow', 'flaky'],
   'not-fixed': ['red', 'not fixed'],
+  untried: ['yellow', 'could not be tried'],
   'not-forkable': ['red', 'cannot be forked'],
   passing: ['green', 'passes'],
 }
@@ -42,16 +44,45 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
     ...others.map(({ candidate: { title: text, id } }) =>
       leadLines('  also     ', `${printable(text)} (${id})`, width),
     ),
-    rejected.length > 0 && ['', `  tried ${plural(result.tried, 'candidate')}:`],
-    ...rejected
-      .slice(0, SHOWN_MAX)
-      .flatMap(({ candidate, verdict }) => [
-        leadLines('    ', printable(candidate.title), width),
-        leadLines('      ', printable(verdict.reason), width),
-      ]),
+    ...candidateLines('not tried', untriedFixes(result), look),
+    ...candidateLines(
+      'tried',
+      rejected.filter(({ verdict }) => verdict.status !== 'untried'),
+      look,
+    ),
+    result.status === 'untried' && missingLines(outcome, look),
     modelLines(outcome),
     best !== undefined && !isApplied && `  apply    retake fix ${run} --apply`,
   )
+}
+
+const untriedFixes = ({ fixes }: FixResult): readonly ProvenFix[] =>
+  fixes.filter(({ verdict }) => verdict.status === 'untried')
+
+const candidateLines = (did: string, fixes: readonly ProvenFix[], { width }: Look): string[] =>
+  fixes.length === 0
+    ? []
+    : [
+        '',
+        `  ${did}: ${plural(fixes.length, 'candidate')}`,
+        ...fixes
+          .slice(0, SHOWN_MAX)
+          .flatMap(({ candidate, verdict }) => [
+            ...leadLines('    ', printable(candidate.title), width),
+            ...leadLines('      ', printable(verdict.reason), width),
+          ]),
+      ]
+
+/** What untried fixes need. */
+function missingLines({ result, noSandbox = '' }: FixOutcome, { width }: Look): string[] {
+  const tools = untriedFixes(result).flatMap(({ verdict }) => verdict.tools ?? [])
+  const { why, fix, code } = cliErrors.FIX_TOOL_NOT_RUN([...new Set(tools)], noSandbox)
+  return [
+    '',
+    ...leadLines('  why  ', printable(why), width),
+    ...leadLines('  fix  ', fix, width),
+    `  code ${code}`,
+  ]
 }
 
 /** No fix was tried if candidates were only listed. */
@@ -83,6 +114,10 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
       return `${result.reason} A retry is not a fix`
     case 'not-forkable':
       return 'the run cannot be run again'
+    case 'untried': {
+      const untried = untriedFixes(result).length
+      return `${rate} (${reason}). Changed tools run only in a sandbox, so ${untried} of ${plural(result.fixes.length, 'candidate')} did not run`
+    }
     case 'fixed':
     case 'not-fixed':
       return tried === 0

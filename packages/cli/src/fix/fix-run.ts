@@ -89,6 +89,8 @@ export interface FixOutcome {
   readonly siblings: readonly string[]
   readonly opposites: readonly string[]
   readonly confined: boolean
+  /** Why changed tools and code that a model wrote have no sandbox here; missing if they have one. */
+  readonly noSandbox?: string
   /** Trials run by this command; the others are from an earlier one. */
   readonly newTrials: number
   /** A run with the best fix, and the tools that ran in it because their code changed. */
@@ -198,6 +200,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
   })
   const { kind, why } = TrialSandbox.kindFor(tape)
+  if (kind !== 'bubblewrap' && settings.allowsUnconfined)
+    note('tools that a fix changes run for real, as --no-sandbox allows')
   if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
   if (kind === undefined) note(`without a sandbox: ${why}`)
   try {
@@ -245,6 +249,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       siblings,
       opposites: settings.opposites,
       confined: trials.isConfined,
+      ...(why !== undefined && { noSandbox: why }),
       newTrials: trials.runs,
       ...(author && { model: author.report }),
       ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),

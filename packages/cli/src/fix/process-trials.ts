@@ -273,7 +273,14 @@ export class ProcessTrials implements TrialSource {
             ? firstReplaced(tape, trial.tape, runs)
             : undefined
       const ms = Math.round(performance.now() - startedMs)
-      return { ...trial, ms, live, ...defined({ liveFrom: replaced }) }
+      const notRun =
+        candidate && editedTools(tape, candidate).filter((name) => !runs.includes(name))
+      return {
+        ...trial,
+        ms,
+        live,
+        ...defined({ liveFrom: replaced, notRun: notRun?.length === 0 ? undefined : notRun }),
+      }
     } catch (error) {
       const explained = explain(error)
       if (explained === undefined || this.options.signal.aborted || candidate === undefined)
@@ -290,11 +297,11 @@ export class ProcessTrials implements TrialSource {
     return { rootOf: copy.rootOf, sandbox: this.#sandbox?.launcher(copy) }
   }
 
-  /** Edited tools run only without network, where they can do no harm. */
+  /** Edited tools run only without network, where they can do no harm, unless the user accepts it. */
   #toolsThatRun(candidate: FixCandidate | undefined, tape: Tape): string[] {
     const { kind = 'permissions' } = this.#sandbox ?? {}
-    if (candidate === undefined || kind === 'permissions') return []
-    return editedTools(tape, candidate)
+    const mayRun = kind !== 'permissions' || this.options.allowsUnconfined
+    return candidate === undefined || !mayRun ? [] : editedTools(tape, candidate)
   }
 
   #copyOf(candidate: FixCandidate | undefined): ProjectCopy {
@@ -378,7 +385,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
-  const { verdict, reason, tape, liveFrom, costUsd, live, broke, refused, ms } = trial
+  const { verdict, reason, tape, liveFrom, costUsd, live, broke, refused, notRun, ms } = trial
   const isOwnFault = candidate !== undefined && /^it (?:took longer|crashed)/.test(broke ?? '')
   return {
     verdict: isOwnFault ? 'fail' : verdict,
@@ -386,7 +393,7 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
     live,
     pinnedToChanged: trial.pinnedToChanged ?? 0,
     ms,
-    ...defined({ tape, liveFrom, costUsd, refused, broke: isOwnFault ? undefined : broke }),
+    ...defined({ tape, liveFrom, costUsd, refused, notRun, broke: isOwnFault ? undefined : broke }),
   }
 }
 

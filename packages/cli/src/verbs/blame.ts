@@ -27,11 +27,6 @@ const DEMO_ORACLE = 'stdout:/DENIED/'
 const DEMO_FREE =
   'search_policy=set:text="Customers may return an item within 30 days of delivery."'
 
-const MODEL_IS_GONE = `
-The scripted model has been stopped: live forks of this run will fail.
-retake demo --open records a run whose model keeps running.
-`
-
 export default {
   arguments: '[run]',
   description: `Finds the steps that together made a run fail. Runs the agent many times, each time
@@ -83,23 +78,20 @@ or a race was found, 1 if not, 0 if the run passes.`,
       throw usageError(`--${takesNone} takes no --${own}.`, 'It brings its own.')
     if (takesNone === 'validate') return runValidation(options)
     if (takesNone === 'demo')
-      return blameDemo(options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE] }))
+      return blameDemo(options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE], yes: true }))
     if (name === undefined)
       throw usageError('Missing argument <run>.', 'For example: retake blame last.')
     return blameTape(options.openRun(name), options)
   },
 } satisfies Verb
 
-async function blameDemo(options: Options): Promise<number> {
-  const code = await withDemoRun(copyDemo(), 'demo', (tape) => {
+const blameDemo = (options: Options): Promise<number> =>
+  withDemoRun(copyDemo(), 'demo', (tape) => {
     process.stderr.write(
-      `$ retake blame last --oracle '${DEMO_ORACLE}' \\\n    --free '${DEMO_FREE}'\n`,
+      `\n$ retake blame last --oracle '${DEMO_ORACLE}' --yes \\\n    --free '${DEMO_FREE}'\n`,
     )
     return blameTape(tape, options)
   })
-  process.stderr.write(MODEL_IS_GONE)
-  return code
-}
 
 async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)

@@ -9,7 +9,12 @@ import { unifiedDiff } from '@retake/tape/present'
 import { readFileSync } from 'node:fs'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { continueAgent, continuedLines } from '../agent/continue-agent.js'
-import { copyDemo, DEMO_AGENT, type ShippedFolder } from '../demo/shipped-folder.js'
+import {
+  copyDemo,
+  DEMO_AGENT,
+  freeModelSentence,
+  type ShippedFolder,
+} from '../demo/shipped-folder.js'
 import { Tour, type TourRecording, type TourReplay } from '../demo/tour.js'
 import { stopAtStep, probeAgent } from '../debug/probe-agent.js'
 import { recordingLine } from '../agent/recording-summary.js'
@@ -82,7 +87,7 @@ async function recordIt(folder: ShippedFolder, tour: Tour): Promise<TourRecordin
   )
   tour.lines('')
   const model = viewRun(openTape(recording.tape)).recordedSteps.find(({ kind }) => kind === 'model')
-  tour.text(`The scripted model is free; the costs shown are those of ${model?.model}.`)
+  tour.text(freeModelSentence(model?.model ?? ''))
   return recording
 }
 

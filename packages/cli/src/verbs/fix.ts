@@ -4,8 +4,9 @@ import type { ProvenFix } from '@retake/diagnose/fix'
 import type { Tape } from '@retake/tape'
 import { cost } from '@retake/tape/present'
 import type { AppliedFixView } from '@retake/web'
+import { sandboxMissing } from '@retake/guard'
 import { confirmCost } from '../command-line/confirm-cost.js'
-import { Interruption } from '../command-line/exit-codes.js'
+import { Interruption, NOT_TRIED } from '../command-line/exit-codes.js'
 import { NODE_PROGRAM_OPTIONS, type Options, usageError, type Verb } from '../command-line/verb.js'
 import { project } from '../config/define-config.js'
 import { copyDemo, DEMO_AGENT, withDemoRun } from '../demo/shipped-folder.js'
@@ -39,7 +40,8 @@ Rules propose fixes without a model. With --model, a model writes fixes where no
 code runs in a sandbox. Your project does not change unless you add --apply. After an interruption,
 run the command again to continue.
 
-Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
+Exit code 0 if a fix was proven or the run passes, 5 if fixes could not be tried because there is no
+sandbox, otherwise 1.`,
   options: {
     ...ORACLE_OPTIONS,
     '--step <n>': 'propose only fixes for this step',
@@ -65,7 +67,8 @@ Exit code 0 if a fix was proven or the run passes, otherwise 1.`,
     '--dry-run': 'only reproduce the failure, and print which fixes would be tried',
     '--force': 'apply to files with uncommitted changes, and despite the circuit breaker',
     '--yes': 'spend money and apply without confirmation',
-    '--no-sandbox': 'run code that a model wrote without a sandbox',
+    '--no-sandbox':
+      'without bubblewrap, run tools that a fix changes, and code that a model wrote, without a sandbox',
     '--fresh': 'do not reuse trials of earlier commands',
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
     '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
@@ -113,13 +116,21 @@ async function fixDemo(options: Options): Promise<number> {
   store.prepare()
   process.stderr.write(`$ cd ${process.cwd()}\n`)
   return withDemoRun({ store, pathOf: (file) => file }, 'refund', (tape) => {
+    const flags = ['no-ai', 'no-locate', 'apply', 'yes', 'force']
+    // Only for the demo, whose code comes with Retake.
+    if (sandboxMissing() !== undefined) flags.push('no-sandbox')
     process.stderr.write(
-      "\nThe refund is wrong: the window has been 30 days since March.\n$ retake fix last --oracle 'stdout:/DENIED/' --no-ai --apply\n\n",
+      `
+The refund is wrong: the window has been 30 days since March.
+$ retake fix last --oracle '${DEMO_ORACLE}' \\
+    ${flags.map((flag) => `--${flag}`).join(' ')}\n\n`,
     )
-    const flags = { 'no-ai': true, 'no-locate': true, apply: true, yes: true, force: true }
-    return fixTape(tape, options.with({ oracle: 'stdout:/DENIED/', ...flags }))
+    const given = Object.fromEntries(flags.map((flag) => [flag, true]))
+    return fixTape(tape, options.with({ oracle: DEMO_ORACLE, ...given }))
   })
 }
+
+const DEMO_ORACLE = 'stdout:/DENIED/'
 
 async function fixTape(tape: Tape, options: Options): Promise<number> {
   const policy = project().fix.policy ?? 'suggest'
@@ -154,7 +165,8 @@ async function fixTape(tape: Tape, options: Options): Promise<number> {
       2,
     )
     const isFine = outcome.result.status === 'passing' || best !== undefined
-    return isFine ? 0 : 1
+    if (isFine) return 0
+    return outcome.result.status === 'untried' ? NOT_TRIED : 1
   } catch (error) {
     interruption.throwIfAny()
     throw error

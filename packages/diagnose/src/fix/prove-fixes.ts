@@ -22,6 +22,8 @@ export interface FixTrial {
   readonly pinnedToChanged: number
   /** Set if the agent stopped for a reason other than the recorded failure. */
   readonly broke?: string
+  /** Tools whose changed code did not run, because there is no sandbox for it. */
+  readonly notRun?: readonly string[]
   /** Set if a call was refused because the tape has no answer for it. */
   readonly refused?: string
   readonly ms: number
@@ -87,8 +89,12 @@ export interface FixEvidence {
 }
 
 export interface FixVerdict {
-  readonly status: 'proven' | 'rejected' | 'undecided'
+  /** `untried`: its changed code did not run. */
+  readonly status: 'proven' | 'rejected' | 'undecided' | 'untried'
   readonly reason: string
+  /** Of an untried fix: why, and the tools that it changes. */
+  readonly code?: 'FIX_TOOL_NOT_RUN'
+  readonly tools?: readonly string[]
 }
 
 export interface ProvenFix {
@@ -100,7 +106,14 @@ export interface ProvenFix {
 }
 
 export interface FixResult {
-  readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
+  readonly status:
+    | 'fixed'
+    | 'not-reproduced'
+    | 'flaky'
+    | 'not-fixed'
+    | 'untried'
+    | 'not-forkable'
+    | 'passing'
   readonly reason: string
   /** True if a limit ended the trials before everything was decided. */
   readonly isCutShort?: true
@@ -226,7 +239,10 @@ export class FixProof {
     if (this.#provenCount() > 0) return 'fixed'
     if (control.verdicts === 0 && this.#cutShort === undefined) return 'not-forkable'
     if (control.failed === 0) return 'not-reproduced'
-    return this.#flakyArm() === undefined ? 'not-fixed' : 'flaky'
+    if (this.#flakyArm() !== undefined) return 'flaky'
+    return this.#judged.some(({ verdict }) => verdict.status === 'untried')
+      ? 'untried'
+      : 'not-fixed'
   }
 
   /** An arm without a fix in which some trials passed. */
@@ -245,7 +261,7 @@ export class FixProof {
       reproduced: { trials: control.verdicts, failed: control.failed },
       symptoms: this.context.symptoms,
       fixes,
-      tried: this.#judged.length,
+      tried: this.#judged.filter(({ verdict }) => verdict.status !== 'untried').length,
       ...(this.#costUsd !== undefined && { costUsd: this.#costUsd }),
       forks: this.#forks,
       ms: this.#ms,
@@ -262,6 +278,8 @@ export class FixProof {
 
     try {
       const trials = await this.#tryFixed(candidate, fixed)
+      if (trials?.status === 'untried')
+        return this.#conclude(candidate, { ...evidence, fixed: new Arm() }, trials, 1)
       if (trials !== undefined) return judged(trials.status, trials.reason)
       const control = this.#control(fixed.liveFrom)
       evidence.control = control
@@ -313,6 +331,14 @@ export class FixProof {
       const trial = await this.#drawInto(fixed, wanted, (index) =>
         this.source.failing(candidate, index),
       )
+      // The run shows nothing about code that did not run.
+      if (trial.notRun !== undefined && trial.verdict !== 'pass')
+        return {
+          status: 'untried',
+          reason: `It changes the code of ${trial.notRun.join(', ')}, which runs only in a sandbox.`,
+          code: 'FIX_TOOL_NOT_RUN',
+          tools: trial.notRun,
+        }
       // A call refused before anything was sent is refused every time.
       const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
       if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MAX_UNDEFINED))
@@ -705,5 +731,7 @@ const statusReason = (
     return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
   if (status === 'flaky')
     return `${rate} runs of the unchanged code failed, and no candidate is clearly better.`
+  if (status === 'untried')
+    return `The run fails ${rate} times. A change of a tool was not tried, because there is no sandbox.`
   return `The run fails ${rate} times, and none of ${fixes.length} candidates is proven to fix it.`
 }

@@ -8,9 +8,9 @@ const LINE_WEIGHT = 0.002
 const COST_WEIGHT = 0.1
 const PINNED_WEIGHT = 0.05
 
-const ORDER: readonly FixVerdict['status'][] = ['proven', 'undecided', 'rejected']
+const ORDER: readonly FixVerdict['status'][] = ['proven', 'untried', 'undecided', 'rejected']
 
-/** Orders candidates: proven before undecided before rejected, then by score. */
+/** Orders candidates: proven, untried, undecided, rejected, then by score. */
 export const rankFixes = (judged: readonly Judged[]): ProvenFix[] =>
   judged
     .map((each) => ({ ...each, ...scoreOf(each) }))

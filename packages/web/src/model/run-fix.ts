@@ -5,7 +5,14 @@ export interface RunFix {
   readonly at: number
   readonly oracle: string
   readonly reason: string
-  readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
+  readonly status:
+    | 'fixed'
+    | 'not-reproduced'
+    | 'flaky'
+    | 'not-fixed'
+    | 'untried'
+    | 'not-forkable'
+    | 'passing'
   readonly headline: string
   /** Proven fixes first, best first. */
   readonly fixes: readonly FixView[]
@@ -24,7 +31,7 @@ export interface FixView {
   readonly why: string
   readonly author: 'rule' | 'model'
   readonly layer: string
-  readonly verdict: 'proven' | 'rejected' | 'undecided'
+  readonly verdict: 'proven' | 'rejected' | 'undecided' | 'untried'
   readonly reason: string
   readonly facts: readonly { readonly label: string; readonly text: string }[]
   /** Changed lines with context; empty in a report without source. */

@@ -111,6 +111,7 @@ const TONES = {
   proven: 'good',
   rejected: 'danger',
   undecided: 'warning',
+  untried: 'warning',
 } as const satisfies Record<FixView['verdict'], BadgeProps['tone']>
 
 /** A change with its evidence. Unproven changes are folded. */
