@@ -200,8 +200,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
   })
   const { kind, why } = TrialSandbox.kindFor(tape)
-  if (kind !== 'bubblewrap' && settings.allowsUnconfined)
-    note('tools that a fix changes run for real, as --no-sandbox allows')
+  if (why !== undefined && settings.allowsUnconfined)
+    note('tools that a fix changes run without a sandbox, as --no-sandbox allows')
   if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
   if (kind === undefined) note(`without a sandbox: ${why}`)
   try {

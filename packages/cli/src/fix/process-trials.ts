@@ -263,7 +263,14 @@ export class ProcessTrials implements TrialSource {
     mkdirSync(path.join(this.folder, 'tapes'), { recursive: true })
     const startedMs = performance.now()
     try {
-      const trial = await runTrial(tape, plan, { ...this.options, ...this.#confined(candidate) })
+      const confined = this.#confined(candidate)
+      // Node's permission model would refuse what a tool is for.
+      const isOpen = runs.length > 0 && this.#sandbox?.kind === 'permissions'
+      const trial = await runTrial(tape, plan, {
+        ...this.options,
+        ...confined,
+        ...(isOpen && { sandbox: undefined }),
+      })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
       const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
       const replaced =
