@@ -28,10 +28,10 @@ test('every sentence of the demo is true, and every command that it shows works 
   const port = Number(new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '').port)
 
   // "No network": every request goes to this machine.
-  for (const view of [run, fork])
-    for (const step of view.recordedSteps)
-      if (step.kind === 'model')
-        expect(new URL(step.exchange()?.request.url ?? '').host).toBe(`127.0.0.1:${port}`)
+  const hosts = [...run.recordedSteps, ...fork.recordedSteps].flatMap((step) =>
+    step.kind === 'model' ? [new URL(step.exchange()?.request.url ?? '').host] : [],
+  )
+  expect(new Set(hosts)).toEqual(new Set([`127.0.0.1:${port}`]))
 
   // "The window has been 30 days since March", "an outdated policy, and the model believed it"
   const { policies } = JSON.parse(shipped('shop.json')) as {
@@ -173,9 +173,10 @@ describe('the demo also says the truth', () => {
     inShell(folder, 'chmod 555 keep')
     const { stdout, code } = inShell(join(folder, 'keep'), 'retake demo')
     expect(code).toBe(0)
-    for (const command of commandsIn(stdout).filter((each) => each.includes('--dir')))
-      if (!command.startsWith('retake ui'))
-        expect(inShell(join(folder, 'keep'), command)).toMatchObject({ code: 0 })
+    const commands = commandsIn(stdout).filter((each) => /^retake (?!ui).*--dir/.test(each))
+    expect(commands).not.toEqual([])
+    for (const command of commands)
+      expect(inShell(join(folder, 'keep'), command)).toMatchObject({ code: 0 })
   })
 
   test('without git and without bubblewrap', async () => {
