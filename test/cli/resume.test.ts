@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -81,6 +81,52 @@ const stepsOf = (tape: string): number => readRun(openTape(tape)).recordedSteps.
 const tools = (): string[] =>
   [...provider.counts.keys()].filter((key) => key.startsWith('/effect tool'))
 
+describe('a write to a file that was in progress', () => {
+  const cut = (): { tape: string; line: string; log: string } => {
+    const count = upTo((event) => event.type === 'call' && event.name.includes('append'))
+    const line = Buffer.from(openTape(whole).body(count - 1)).toString()
+    return { tape: cutAfter(count), line, log: join(workspace.folder, 'log.txt') }
+  }
+
+  /** Resumes with the first bytes of the line in the file. */
+  async function resumeWith(count: number) {
+    const { tape, line, log } = cut()
+    rmSync(log, { force: true })
+    if (count > 0) writeFileSync(log, line.slice(0, count))
+    const resumed = await workspace.retake(['resume', tape, '--json'])
+    expect(resumed.stdout, resumed.stderr).toBe(wanted)
+    const written = readFileSync(log, 'utf8')
+    expect(written.slice(0, line.length)).toBe(line)
+    expect(written.split('\n').map((each) => each[0])).toEqual(['1', '2', '3', '4', undefined])
+    expect((await workspace.retake(['verify', tape])).code).toBe(0)
+    const { settled } = JSON.parse(resumed.stderr.trim().split('\n').at(-1) ?? '') as {
+      settled: unknown
+    }
+    return { settled, length: line.length }
+  }
+
+  test('is not repeated if the file shows that it had been done', async () => {
+    const { settled, length } = await resumeWith(Infinity)
+    expect(settled).toMatchObject([{ decision: 'done', file: { written: length, length } }])
+  })
+
+  test('is finished if the file has a part of it', async () => {
+    const { settled, length } = await resumeWith(5)
+    expect(settled).toMatchObject([{ decision: 'finished', file: { written: 5, length } }])
+  })
+
+  test('is made if the file is as before, and the receipt says so', async () => {
+    soakOnly()
+    const { tape, log } = cut()
+    rmSync(log, { force: true })
+    const resumed = await workspace.retake(['resume', tape])
+    expect(resumed.stdout).toBe(wanted)
+    expect(resumed.stderr.replaceAll(/\s+/g, ' ')).toContain(
+      'settled fs.appendFileSync log.txt: done now; the file was as before the call',
+    )
+  })
+})
+
 describe('a step in doubt', () => {
   test('stops a resume without a decision before anything runs', async () => {
     const tape = cutAfter(firstTool())
@@ -155,15 +201,20 @@ describe('a step in doubt', () => {
     expect(tools()).toHaveLength(0)
   })
 
-  test('can be a file that was being changed', async () => {
-    soakOnly()
+  test('can be a file that something else has changed since; the error says what was found', async () => {
     const tape = cutAfter(upTo((event) => event.type === 'call' && event.name.includes('append')))
-    expect((await workspace.retake(['resume', tape])).stderr).toContain('STEP_IN_DOUBT')
     const log = join(workspace.folder, 'log.txt')
-    const lines = readFileSync(log, 'utf8')
+    writeFileSync(log, 'of another program')
+    const { stderr, code } = await workspace.retake(['resume', tape])
+    expect(code).toBe(1)
+    expect(stderr).toContain('STEP_IN_DOUBT')
+    expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(
+      /log\.txt has 18 bytes; before the call, which writes \d+ bytes, it did not exist\. Its content matches neither/,
+    )
+    if (!isSoak) return
     const skipped = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
     expect(skipped.stderr).toMatch(/in doubt fs\.appendFileSync log\.txt: skipped/)
-    expect(readFileSync(log, 'utf8')).toBe(lines)
+    expect(readFileSync(log, 'utf8')).toBe('of another program')
     expect((await workspace.retake(['replay', tape])).stdout).toBe(skipped.stdout)
   })
 

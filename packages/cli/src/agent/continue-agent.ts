@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import type { ContinuePlan, ContinueReport, Divergence } from '@retake/engine'
+import type { ContinuePlan, ContinueReport, Divergence, SettledDoubt } from '@retake/engine'
 import {
   containsSecret,
   isSurrounding,
@@ -128,9 +128,10 @@ export function continuedLines(
     ...(tape.details.branch?.edits ?? []).map(
       (edit) => `  changed  ${changeText(edit, width - 11)}`,
     ),
-    ...settled.map(
-      ({ what, decision, seq }) =>
-        `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
+    ...settled.map((doubt) =>
+      doubt.file === undefined
+        ? `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, doubt.seq)}${printable(doubt.what)}: ${doubt.decision}`
+        : `  settled  ${printable(doubt.what)}: ${writeText(doubt.decision, doubt.file)}`,
     ),
     ...connectionLines(continued, tape, width),
     ...mcpSessionLines(continued, tape, width),
@@ -140,6 +141,17 @@ export function continuedLines(
     `  next     retake ${tape.run.parent === undefined ? 'show' : `diff ${runName(parent)}`} ${runName(tape)}`,
   ]
 }
+
+/** What became of a write that was in progress at the kill. */
+const writeText = (
+  decision: SettledDoubt['decision'],
+  { written, length }: NonNullable<SettledDoubt['file']>,
+): string =>
+  decision === 'done'
+    ? 'not repeated, because the file shows that it had been done'
+    : decision === 'finished'
+      ? `its last ${length - written} of ${length} bytes were written; the others were in the file`
+      : 'done now; the file was as before the call'
 
 /** Names connections that were open on the tape only, and what became of them. */
 function connectionLines({ position }: Continued, tape: Tape, width: number): string[] {

@@ -1,6 +1,6 @@
 import type { Verb } from '../command-line/verb.js'
 import type { InDoubt } from '@retake/engine'
-import { findInDoubt, planResume } from '@retake/engine/plans'
+import { lookAtDoubts, planResume } from '@retake/engine/plans'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
@@ -14,7 +14,8 @@ its own tape. A run that ended with an error continues as a branch, and the fail
 again.
 
 A step is in doubt if its request was sent but its answer was never recorded: it may have had its
-effect. Retake repeats it only if you choose retry.`,
+effect. Retake repeats it only if you choose retry. A write to a local file is compared with the
+file, and then made, finished or counted as done.`,
   options: {
     '--in-doubt <policy>':
       'ask (default on a terminal), retry, skip (the agent gets an error instead), fail (default elsewhere)',
@@ -29,7 +30,7 @@ effect. Retake repeats it only if you choose retry.`,
     const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
-    const doubts = policy === 'ask' ? findInDoubt(tape) : []
+    const doubts = policy === 'ask' ? lookAtDoubts(tape).open : []
     const decisions = doubts.length > 0 && (await promptInDoubt(doubts))
     const plan = planResume(tape, {
       inDoubt: policy === 'ask' ? 'fail' : policy,

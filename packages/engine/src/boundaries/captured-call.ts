@@ -9,6 +9,7 @@ import {
   rebuildError,
   recordError,
 } from '@retake/tape/format'
+import type { FileBefore } from '@retake/tape/format'
 import { callSite, OWN_PREFIXES } from '../call-site.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
 
@@ -94,6 +95,8 @@ export interface CapturedCall {
    * real class.
    */
   readonly errorClasses?: ErrorClasses
+  /** The file that the call writes to, immediately before it is made; see `CallEvent.file`. */
+  before?(): FileBefore | undefined
   /** Recomputes the answer from the disk without changing anything; undefined if that is not possible. */
   again?(): unknown
   /** Called if the answer comes from a tape. */
@@ -112,6 +115,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
     event: { ...eventOf(session, call, callSite()), sync: true },
     ...(body && { body }),
     ...(call.durable === true && { durable: true }),
+    ...(call.before && { before: () => call.before?.() }),
     run: () => {
       const outcome = runCaptured(run)
       return { ...answerEvent(call, outcome), native: outcome }
@@ -134,6 +138,7 @@ export function startCall(
   const operation = session.perform({
     event: eventOf(session, call, site),
     ...(body && { body }),
+    ...(call.before && { before: () => call.before?.() }),
     start: (live) => {
       const done = (outcome: CapturedOutcome): void => {
         const { event, body } = answerEvent(call, outcome)

@@ -1,8 +1,9 @@
 import { type Step, missingClosing } from '@retake/tape'
-import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
+import { type DeliveryEvent, encodeBody, isDelivery, type Tape } from '@retake/tape/format'
 import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
+import { finishWrite } from '../file-state.js'
 import { describe, nameReceiver } from './divergence.js'
 import { isCutOff, readsStdin } from './timeline.js'
 import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
@@ -16,7 +17,7 @@ import {
   type SyncCall,
 } from '../sessions/session.js'
 import type { ContinuePlan, SettledDoubt } from './plan.js'
-import { findInDoubt, type InDoubt, onlyReads, viewOf } from './in-doubt.js'
+import { findInDoubt, type InDoubt, isRepeatable, viewOf } from './in-doubt.js'
 import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
 import { natives } from '../natives.js'
 import type { Tail } from './player.js'
@@ -233,11 +234,44 @@ export class HandOver implements Tail {
     if (given !== undefined) return recorder.answerSync(op, { ...call, run: () => given })
     const doubt = this.#doubtAbout(op)
     if (doubt === undefined) return recorder.answerSync(op, call)
+    const known = this.#settleWrite(doubt, call.body)
+    if (known !== undefined)
+      return recorder.answerSync(op, known === 'again' ? call : { ...call, run: () => known })
     const { decision, settled } = this.#decide(doubt)
     if (decision === 'retry') return recorder.answerSync(op, call)
     settled.decision = 'skipped'
     const [part] = skippedAnswer(call.event)
     return recorder.answerSync(op, part === undefined ? call : { ...call, run: () => part })
+  }
+
+  /**
+   * Settles a write to a file of which the disk shows how far it got: `again`, or its answer after
+   * the missing bytes have been written. `body`: the bytes that the agent writes.
+   */
+  #settleWrite({ seq }: Doubt, body: Uint8Array = EMPTY): AnswerPart | 'again' | undefined {
+    const finding = this.plan.files?.[seq]
+    const event = this.tape.event(seq)
+    if (finding === undefined || event.type !== 'call' || event.file === undefined) return undefined
+    const { length } = event.file
+    const settle = (decision: SettledDoubt['decision'], written: number): void =>
+      void this.options.settled.push({
+        seq,
+        what: describe(event),
+        decision,
+        file: { written, length },
+      })
+    if (finding.state === 'unchanged') {
+      settle('retried', 0)
+      return 'again'
+    }
+    if (finding.state === 'complete') settle('done', length)
+    else if (finding.state === 'partial') {
+      finishWrite(event.file, body, finding.written)
+      settle('finished', finding.written)
+    } else return undefined
+    // Only these return how much they have written.
+    const { as, body: count } = /\.writev?(?:Sync)?$/.test(event.name) ? encodeBody(length) : {}
+    return { event: { type: 'result', ...(as && { as }) }, body: count ?? EMPTY }
   }
 
   #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
@@ -382,12 +416,15 @@ export class HandOver implements Tail {
       // An empty stdin would end before the recorded lines have arrived.
       if (readsStdin(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      else if (readsStdin(event) || onlyReads(event)) operation.action.start(operation)
+      else if (readsStdin(event) || isRepeatable(event)) operation.action.start(operation)
       // The recorded run had abandoned it, so the agent gets time to abandon it again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
       return
     }
+    const known = this.#settleWrite(doubt, operation.action.body)
+    if (known !== undefined)
+      return known === 'again' ? operation.action.start(operation) : hand([known])
     const { decision, settled } = this.#decide(doubt)
     if (decision === 'retry') {
       const seen = doubt.partial ? this.#seenOf(operation, doubt.seq) : []

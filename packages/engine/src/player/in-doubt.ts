@@ -11,6 +11,7 @@ import {
 } from '@retake/tape/format'
 import { changesDatabase } from '../boundaries/native/sql.js'
 import { errors } from '../errors.js'
+import { type FileFinding, lookAtFile } from '../file-state.js'
 import { describe } from './divergence.js'
 import type { ContinuePlan } from './plan.js'
 
@@ -26,6 +27,8 @@ export interface InDoubt {
   /** True if a part of the answer has reached the agent. */
   readonly partial: boolean
   readonly site: string | undefined
+  /** Set for a write to a file that has been compared with its state before the write. */
+  readonly finding?: FileFinding
 }
 
 const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
@@ -61,7 +64,7 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
   if (tape.status !== 'truncated') return []
   const open = new Map<number, CallEvent>()
   for (const event of tape.events()) {
-    if (changesFiles(event)) open.set(event.seq, event)
+    if (changesFiles(event) && !isSync(event)) open.set(event.seq, event)
     else if (isDelivery(event)) open.delete(event.op)
   }
   return [...open.values()].map((event) => ({
@@ -72,6 +75,35 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
     partial: false,
     site: event.site,
   }))
+}
+
+/**
+ * What is in doubt after the files have been looked at. `files` are writes of which the disk shows
+ * how far they got, by the number of their event; these need no decision.
+ */
+export function lookAtDoubts(tape: Tape): {
+  readonly open: readonly InDoubt[]
+  readonly files: Readonly<Record<string, FileFinding>>
+} {
+  const files: Record<string, FileFinding> = {}
+  const open: InDoubt[] = []
+  for (const doubt of findInDoubt(tape)) {
+    const finding = findingOf(tape, doubt)
+    if (finding !== undefined && SETTLED.has(finding.state)) files[doubt.seq] = finding
+    else open.push(finding === undefined ? doubt : { ...doubt, finding })
+  }
+  return { open, files }
+}
+
+const SETTLED: ReadonlySet<string> = new Set(['unchanged', 'complete', 'partial'])
+
+function findingOf(tape: Tape, { seq }: InDoubt): FileFinding | undefined {
+  const event = tape.event(seq)
+  if (event.type !== 'call' || event.file === undefined) return undefined
+  const { path } = event.file
+  for (const later of tape.events(seq + 1))
+    if (later.type === 'call' && later.file?.path === path) return { state: 'shared' }
+  return lookAtFile(event.file, tape.body(seq))
 }
 
 /** Calls that only read, and so may be repeated. */
@@ -89,15 +121,30 @@ export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent
 export const onlyReads = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
 
+/** True if a call writes to the disk what the system already has; a kill loses nothing of that. */
+const isSync = ({ kind, name }: Pick<CallEvent, 'kind' | 'name'>): boolean =>
+  kind === 'file' && /\.(?:f?(?:data)?sync(?:Sync)?)$/.test(name)
+
+/** True if a call without a recorded answer may be made again without a decision. */
+export const isRepeatable = (event: NewEvent<InitiationEvent>): boolean =>
+  onlyReads(event) || (event.type === 'call' && isSync(event))
+
 /** Throws, before anything runs, if an operation in doubt has no decision. */
 export function refuseDoubt(
   tape: Tape,
+  doubts: readonly InDoubt[],
   { inDoubt, decisions = {} }: Pick<ContinuePlan, 'inDoubt' | 'decisions'>,
 ): void {
   if (inDoubt !== 'fail') return
-  const open = findInDoubt(tape).filter(({ seq }) => decisions[seq] === undefined)
+  const open = doubts.filter(({ seq }) => decisions[seq] === undefined)
   const names = open.map(({ step, what }) => (step === undefined ? what : `step ${step} (${what})`))
-  if (open.length > 0) throw errors.STEP_IN_DOUBT(names.join(', and '))
+  const files = open.flatMap(({ seq, finding }) => {
+    const event = tape.event(seq)
+    return finding === undefined || event.type !== 'call' || event.file === undefined
+      ? []
+      : [{ finding, before: event.file }]
+  })
+  if (open.length > 0) throw errors.STEP_IN_DOUBT(names.join(', and '), files)
 }
 
 /**

@@ -28,7 +28,7 @@ import { errors } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import type { ChildPlan, ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
-import { deliveringOp, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
+import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
@@ -414,13 +414,15 @@ export interface ResumePlanOptions {
 export function planResume(tape: Tape, options: ResumePlanOptions = {}): ContinuePlan {
   const { inDoubt = 'fail' } = options
   const decisions = { ...safeToRepeat(tape), ...options.decisions }
+  const { open, files } = lookAtDoubts(tape)
   const common = {
     source: path.resolve(tape.path),
     inDoubt,
     decisions,
+    files,
     tail: 'live' as const,
   }
-  refuseDoubt(tape, common)
+  refuseDoubt(tape, open, common)
   if (tape.status === 'truncated') return { ...common, leave: 'at the end' }
   const view = viewOf(tape)
   const { exit } = view

@@ -1,4 +1,5 @@
 import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/format'
+import type { FileFinding } from '../file-state.js'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
 import type { MovedRoot } from '../process-task.js'
@@ -39,6 +40,8 @@ export interface ContinuePlan {
   readonly inDoubt: InDoubtPolicy
   /** Decisions for single operations; they override `inDoubt`. */
   readonly decisions?: Readonly<Record<string, 'retry' | 'skip'>>
+  /** Writes that need no decision, because the disk shows how far they got, by event. */
+  readonly files?: Readonly<Record<string, FileFinding>>
   readonly tail: 'live' | 'offline'
   /** Folder for files that the branch writes. */
   readonly overlay?: string
@@ -98,7 +101,10 @@ export interface SettledDoubt {
   /** The event that started it. */
   readonly seq: number
   readonly what: string
-  readonly decision: 'retried' | 'skipped' | 'lost'
+  /** `done`: it had been done before the kill. `finished`: the rest of it was done. */
+  readonly decision: 'retried' | 'skipped' | 'lost' | 'done' | 'finished'
+  /** For a write whose file showed how far it got: the bytes that were there, of all. */
+  readonly file?: { readonly written: number; readonly length: number }
 }
 
 /**

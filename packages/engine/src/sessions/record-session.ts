@@ -190,7 +190,7 @@ export class RecordSession implements Session {
     // A tool must start before its caller can change the arguments; a request has already copied
     // them.
     const isDeferred = action.event.type === 'request' && this.#isDeferred(action)
-    const seq = this.#append(withScopes(action.event), action.body)
+    const seq = this.#appendInitiation(action)
     if (isDurable(action) && !isDeferred) this.#barrier()
     const operation = new Operation(seq, action, this.#owner, this.local)
     if (isDeferred) this.#startWhenDurable(operation)
@@ -225,7 +225,7 @@ export class RecordSession implements Session {
   }
 
   performSync(call: SyncCall): Delivery {
-    const seq = this.#append(withScopes(call.event), call.body)
+    const seq = this.#appendInitiation(call)
     if (call.durable === true) this.#barrier()
     return this.answerSync(seq, call)
   }
@@ -398,6 +398,15 @@ export class RecordSession implements Session {
   #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     return this.#appendMasked(event, body && this.#maskedBody(event, body), json)
+  }
+
+  #appendInitiation({ event, body, before }: Pick<Action, 'event' | 'body' | 'before'>): number {
+    const file = this.local === 'live' && !this.closed ? before?.() : undefined
+    if (file === undefined) return this.#append(withScopes(event), body)
+    const masked = body && this.#maskedBody(event, body)
+    const proof = body && masked !== body ? proofOf('', body, true) : undefined
+    const known = { ...file, ...(proof && { proof }) }
+    return this.#appendMasked(withScopes({ ...event, file: known }), masked)
   }
 
   /**

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type {
   BodyForm,
   DeliveryEvent,
+  FileBefore,
   GuardVerdict,
   InitiationEvent,
   NewEvent,
@@ -39,6 +40,8 @@ export type NewDelivery = DeliveryEvent extends infer E
 export interface Action {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array
+  /** For writes: the file before it; called when the operation is recorded, before it starts. */
+  before?(): FileBefore | undefined
   /**
    * True if the effect leaves the process, so that everything before it must be on disk first.
    * `deferrable`: `start` may be called after `perform` has returned, so that other runs need not
@@ -234,6 +237,8 @@ export interface SyncCall {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array
   readonly durable?: boolean
+  /** As for an action. */
+  before?(): FileBefore | undefined
   /** `op` is the number of the call in the run. */
   run(op: number): {
     readonly event: NewDelivery

@@ -299,6 +299,31 @@ export interface CallEvent extends EventBase {
   readonly site?: string
   /** For tools and processes: as for a request. */
   readonly within?: readonly FrameworkScope[]
+  /** For writes: the file immediately before the call. Not compared on replay. */
+  readonly file?: FileBefore
+}
+
+/**
+ * A file before a call that writes to it. If the run is killed during the call, this and the bytes
+ * of the call show how much of it was done.
+ */
+export interface FileBefore {
+  /** Absolute. */
+  readonly path: string
+  /** In bytes; missing if the file did not exist. */
+  readonly size?: number
+  /** Where the bytes go; missing if they replace the whole content. */
+  readonly at?: number
+  /** Number of bytes that the call writes. */
+  readonly length: number
+  /** True if the file is cut or extended to `at`. */
+  readonly isCut?: boolean
+  /** Proof, valid on this machine only, of the last bytes, or of those that are overwritten. */
+  readonly content?: string
+  /** The same of the bytes of the call, if they contain a secret that the tape does not have. */
+  readonly proof?: string
+  /** True if another write to the file was in progress; nothing else is known then. */
+  readonly isShared?: boolean
 }
 export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker' | 'database'
 

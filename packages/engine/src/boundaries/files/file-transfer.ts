@@ -6,6 +6,7 @@ import { nameDescriptor, outputDescriptor } from './file-call.js'
 import { bytesOf, encodeData, isDescriptor, NO_DESCRIPTOR, tryOut } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileWork } from './file-work.js'
+import { FileWrite, movePosition } from './file-write.js'
 import { isOwnPosition, trackServedRead, trackServedWrite } from './served-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 
@@ -138,7 +139,11 @@ function reading(
         done(error, buffer.subarray(0, count)),
       )
     },
-    settle: (value) => scatter(value as Uint8Array, targets),
+    settle: (value) => {
+      const bytes = value as Uint8Array
+      if (!isOwnPosition(position)) movePosition(session, fd, bytes.length)
+      return scatter(bytes, targets)
+    },
   }
 }
 
@@ -181,6 +186,11 @@ function writing(
     }),
     run: () => nativeFunction(`${name}Sync`)(real(), ...args),
     start: (done) => void nativeFunction(name)(real(), ...args, done),
+    write: output ? undefined : FileWrite.at(session, fd, bytes.length, position),
+    settle: (value) => {
+      if (!isOwnPosition(position)) movePosition(session, fd, value as number)
+      return value
+    },
     ...(output && { output: { fd: output, bytes, value: bytes.length } }),
   }
 }

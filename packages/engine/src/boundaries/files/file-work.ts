@@ -4,6 +4,7 @@ import type { Session } from '../../sessions/session.js'
 import { answerLater } from '../in-turn.js'
 import { performCall, startCall, type CapturedAnswer, type CapturedCall } from '../captured-call.js'
 import { fileCall, outputDescriptor, trackDescriptor } from './file-call.js'
+import { FileWrite, trackPosition } from './file-write.js'
 import {
   checkArguments,
   encodeData,
@@ -30,6 +31,8 @@ export interface FileWork {
   readonly output?: { readonly fd: 1 | 2; readonly bytes: Uint8Array; readonly value?: unknown }
   /** True if there is nothing to transfer, so no call is needed. */
   readonly isEmpty?: boolean
+  /** Set if the call writes to a file. */
+  readonly write?: FileWrite | undefined
   /** The agent's buffers, which a callback gets back. */
   readonly passed?: unknown
 }
@@ -55,8 +58,10 @@ export function tableWork(
     run: () =>
       fd === undefined ? callLive(session, name, native, args) : native(fd, ...args.slice(1)),
     start: (done) => startLive(session, name, later as FileFunction, args, done),
+    write: fd === undefined ? FileWrite.of(session, name, args) : undefined,
     settle: (value) => {
       trackDescriptor(session, name, args, value)
+      trackPosition(session, name, args, value)
       return value
     },
     ...(fd !== undefined && {
@@ -72,7 +77,7 @@ export function workSync(session: Session, work: FileWork): unknown {
     session.output(output.fd === 1 ? 'stdout' : 'stderr', output.bytes)
     return outsideRuns(work.run)
   }
-  return settled(work, performCall(session, work.call(), work.run))
+  return settled(work, performCall(session, callOf(work), work.run))
 }
 
 export function startWork(session: Session, work: FileWork, answer: CapturedAnswer): void {
@@ -87,9 +92,17 @@ export function startWork(session: Session, work: FileWork, answer: CapturedAnsw
   }
   const start = (done: CapturedAnswer): void =>
     work.start === undefined ? done(null, work.run()) : work.start(done)
-  startCall(session, work.call(), start, (error, value) =>
-    error === null ? answer(null, settled(work, value)) : answer(error),
-  )
+  const ended = work.write?.begin()
+  startCall(session, callOf(work), start, (error, value) => {
+    ended?.()
+    if (error === null) answer(null, settled(work, value))
+    else answer(error)
+  })
+}
+
+function callOf(work: FileWork): CapturedCall {
+  const { write } = work
+  return write === undefined ? work.call() : { ...work.call(), before: () => write.before() }
 }
 
 export function promiseWork(session: Session, work: FileWork): Promise<unknown> {
