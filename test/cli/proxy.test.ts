@@ -292,6 +292,41 @@ describe('commands', () => {
     expect(await once(open, 'close')).toEqual([0, null])
   })
 
+  test('a command that repeats a refused request is reported once', async () => {
+    const asks = `
+const question = String(Math.random())
+for (let attempt = 0; attempt < 3; attempt++) {
+  const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer none' },
+    body: JSON.stringify({
+      model: 'gpt-4o',
+      messages: [{ role: 'user', content: question }],
+    }),
+  })
+  if (response.ok) break
+  if (attempt === 2) process.exitCode = 1
+}
+console.log(process.exitCode)
+`
+    const workspace = await folderWith({ 'asks.mjs': asks })
+    const env = { OPENAI_BASE_URL: `${provider.url}/v1` }
+    const record = ['record', '--', process.execPath, 'asks.mjs']
+    expect(await workspace.retake(record, { env })).toMatchObject({ code: 0 })
+    const { stderr, code } = await workspace.retake(['replay', 'last'])
+    expect(code).toBe(3)
+    expect(stderr.match(/^diverged at /gm)).toHaveLength(1)
+    expect(stderr).toMatch(/^ {2}body\.messages\[0\]\.content\n {2}- 0\.\d+\n {2}\+ 0\.\d+\n/m)
+    expect(stderr).toMatch(
+      /\n\nand 3 more differences, which may follow from it; --observe shows all\n$/,
+    )
+    const observed = await workspace.retake(['replay', 'last', '--observe'])
+    expect(observed.stderr.match(/^diverged at /gm)?.length).toBeGreaterThan(1)
+    const json = await workspace.retake(['replay', 'last', '--json'])
+    const { divergences } = JSON.parse(json.stdout) as { divergences: unknown[] }
+    expect(divergences.length).toBeGreaterThan(3)
+  })
+
   test('output that changes between runs is named', async () => {
     soakOnly()
     const workspace = await folderWith({

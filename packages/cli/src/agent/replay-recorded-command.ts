@@ -1,6 +1,7 @@
-import { type Look, lookOf, printJson } from '../terminal/terminal.js'
+import { linesOf, type Look, lookOf, printJson, wrap } from '../terminal/terminal.js'
 import { statSync } from 'node:fs'
 import { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import {
   CertificateAuthority,
   ClientProcess,
@@ -160,12 +161,46 @@ export async function replayCommandRun(tape: Tape, options: Options): Promise<nu
   if (json) printJson({ run: tape.run.id, digest: tape.digest, identical, ...replayed }, 2)
   else {
     const look = lookOf(process.stderr)
-    const lines = identical ? sameLines(tape, replayed, look) : replayReceipt(tape, replayed, look)
+    const lines = identical
+      ? sameLines(tape, replayed, look)
+      : differentLines(tape, replayed, { showsAll: options.flag('observe') }, look)
     process.stderr.write(`${lines.join('\n')}\n`)
   }
   if (!identical) return FOUND
   if (replayed.signal) return signalExitCode(replayed.signal)
   return replayed.cutOff ? 0 : replayed.exitCode
+}
+
+/**
+ * The first difference, or all of them. After a refused request, programs repeat it, leave others
+ * out, print something else and end differently; a repetition is not another difference.
+ */
+function differentLines(
+  tape: Tape,
+  replayed: Replayed,
+  { showsAll }: { readonly showsAll: boolean },
+  look: Look,
+): string[] {
+  const distinct = replayed.divergences.filter(
+    (divergence, index, all) =>
+      index === all.findIndex((other) => isDeepStrictEqual(other, divergence)),
+  )
+  if (showsAll) return replayReceipt(tape, { ...replayed, divergences: distinct }, look)
+  // Requests are first, in order; output is compared at the end, but may be from before them.
+  const [request] = distinct
+  const first =
+    distinct.find(({ kind, seq }) => kind === 'output' && seq < (request?.seq ?? 0)) ?? request
+  const more = distinct.length - 1
+  return linesOf(
+    ...replayReceipt(tape, { ...replayed, divergences: first ? [first] : [] }, look),
+    more > 0 && [
+      '',
+      ...wrap(
+        `and ${plural(more, 'more difference')}, which may follow from it; --observe shows all`,
+        look.width,
+      ),
+    ],
+  )
 }
 
 /** Says "identical" only if everything that was not compared was blocked. */
