@@ -1,34 +1,282 @@
 /**
- * Shapes of credentials that can be recognised by their text alone. The first group of each stays,
- * the second is hidden; a prefix that is only matched by a lookbehind also stays.
- *
- * Digests, UUIDs, message ids, git hashes and base64 data match none of them.
+ * Shapes of credentials that can be recognised by their text alone, as their issuers publish them.
+ * Digits, UUIDs, message ids, git hashes and base64 data match none of them.
  */
-const TOKENS = {
-  // OpenAI, Anthropic, OpenRouter and others: an unbroken run of letters and digits that includes a
-  // digit.
-  sk: String.raw`(-)(?<=(?<![A-Za-z0-9])sk-)((?=[\w-]*[A-Za-z0-9]{16})(?=[\w-]*\d)[\w-]{16,})`,
-  stripe: String.raw`(_)(?<=(?<![A-Za-z0-9])[sr]k_(?:live|test)_)([A-Za-z0-9]{10,})`,
-  prefixed: String.raw`([-_])(?<=(?<![A-Za-z0-9])(?:gh[oprsu]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|whsec_|GOCSPX-|pypi-|lin_api_|dop_v1_|shpat_))([A-Za-z0-9][\w-]{15,})`,
-  // Words such as `npm_config_…` are names, not tokens.
-  unbroken: String.raw`(_)(?<=(?<![A-Za-z0-9])(?:hf|npm|gsk|r8)_)([A-Za-z0-9]{30,})`,
-  aws: String.raw`(A(?:KIA|SIA))(?<![A-Za-z0-9]A.IA)([A-Z0-9]{16})(?![A-Za-z0-9])`,
-  google: String.raw`(AIza)(?<![A-Za-z0-9]AIza)([\w-]{35})(?![\w-])`,
-  googleAccess: String.raw`(\.)(?<=(?<![A-Za-z0-9])ya29\.)([\w-]{20,})`,
+interface KeyShape {
+  /** Text before the hidden part. It stays, because programs and people recognise a key by it. */
+  readonly prefixes: readonly string[]
+  /** The hidden part, as a regular expression. */
+  readonly secret: string
+  /** What must precede the prefix; by default no letter or digit. */
+  readonly after?: string
+}
+
+const words = (text: string): string[] => text.trim().split(/\s+/)
+/** Letters, digits, dashes and underscores, beginning with a letter or digit. */
+const mixed = (least: number): string => String.raw`[A-Za-z0-9][\w-]{${least - 1},}`
+/** The same with a digit, so that a name made of words is no key. */
+const withDigit = (least: number): string => String.raw`(?=[\w-]*\d)[A-Za-z0-9][\w-]{${least - 1},}`
+const letters = (least: number): string => `[A-Za-z0-9]{${least},}`
+const hex = (least: number): string => `[0-9A-Fa-f]{${least},}`
+const END = String.raw`(?![\w-])`
+
+/** One row for each kind of key. The searches below, in text and in base64, are made from it. */
+const KEY_SHAPES: readonly KeyShape[] = [
+  // OpenAI, Anthropic, OpenRouter, Langfuse and others: an unbroken run of letters and digits that
+  // includes a digit.
+  {
+    prefixes: ['sk-'],
+    secret: String.raw`(?=[\w-]*[A-Za-z0-9]{16})(?=[\w-]*\d)[\w-]{16,}`,
+  },
+  // Other model providers and agent tools: Cerebras, xAI, Groq, Hugging Face, Replicate, Perplexity,
+  // NVIDIA, Tavily, Jina, E2B, Firecrawl, Pinecone, LangSmith, Browserbase, Amazon Bedrock.
+  { prefixes: words('csk- xai- pplx- jina_'), secret: letters(30) },
+  { prefixes: words('nvapi- tvly- pcsk_ bb_live_ bb_test_'), secret: withDigit(20) },
+  { prefixes: words('fc- e2b_'), secret: hex(32) },
+  { prefixes: words('lsv2_pt_ lsv2_sk_'), secret: '[0-9a-f]{32}(?:_[0-9a-f]{10})?' },
+  { prefixes: words('hf_ api_org_ gsk_ r8_'), secret: letters(30) },
+  { prefixes: words('ABSK'), secret: '[A-Za-z0-9+/]{60,}' },
+  { prefixes: ['bedrock-api-key-'], secret: '[A-Za-z0-9+/=]{30,}' },
+  // Stripe, Paystack, Clerk, Razorpay, Shippo, Duffel, Flutterwave.
+  { prefixes: words('sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_'), secret: letters(10) },
+  { prefixes: words('sk_'), secret: hex(32) },
+  { prefixes: words('rzp_live_ rzp_test_'), secret: letters(14) },
+  { prefixes: words('shippo_live_ shippo_test_'), secret: hex(32) },
+  { prefixes: words('duffel_live_ duffel_test_ FLWSECK- FLWSECK_TEST-'), secret: mixed(12) },
+  { prefixes: words('sq0atp- sq0csp- sq0idp-'), secret: mixed(20) },
+  { prefixes: words('EAAA'), secret: String.raw`(?=[\w-]*\d)[\w-]{56,}` },
+  { prefixes: words('EZAK EZTK'), secret: letters(54) },
+  { prefixes: ['whsec_'], secret: '[A-Za-z0-9][A-Za-z0-9+/_=-]{15,}' },
+  {
+    prefixes: ['access-production-', 'access-sandbox-', 'access-development-'],
+    secret: '[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}',
+  },
+  {
+    prefixes: ['access_token$production$', 'access_token$sandbox$'],
+    secret: String.raw`[0-9a-z]{16}\$[0-9a-f]{32}`,
+  },
+  // GitHub, GitLab, Bitbucket, Atlassian, Sourcegraph.
+  { prefixes: words('ghp_ gho_ ghs_ ghu_ ghr_ github_pat_'), secret: mixed(16) },
+  {
+    prefixes: words(
+      'glpat- glptt- gldt- glrt- glrtr- glsoat- glft- glimt- glagent- gloas- glcbt- glffct- GR1348941',
+    ),
+    secret: String.raw`[A-Za-z0-9][\w-]{15,}(?:\.[\w-]+)*`,
+  },
+  { prefixes: words('ATATT3 ATCTT3'), secret: '[A-Za-z0-9_=-]{60,}' },
+  { prefixes: ['ATBB'], secret: letters(28) },
+  { prefixes: ['sgp_'], secret: '(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}' },
+  // Package registries: npm, PyPI, RubyGems, NuGet, Clojars, crates.io, Docker, Artifactory.
+  { prefixes: ['npm_'], secret: letters(30) },
+  { prefixes: words('pypi- dckr_pat_ dckr_oat_'), secret: mixed(16) },
+  { prefixes: ['rubygems_'], secret: hex(48) },
+  { prefixes: ['CLOJARS_'], secret: letters(60) },
+  { prefixes: ['oy2'], secret: '[a-z0-9]{43}' + END },
+  { prefixes: ['cio'], secret: '[A-Za-z0-9]{32}' + END },
+  { prefixes: ['AKCp'], secret: letters(60) },
+  { prefixes: ['cmVmd'], secret: '[A-Za-z0-9]{59}' + END },
+  // Clouds: AWS, Google, Alibaba, Tencent, DigitalOcean, Databricks, Heroku, Fly, Yandex, Supabase,
+  // Vercel, PlanetScale, Pulumi, Prefect, Doppler, 1Password, Vault, Terraform, Dynatrace.
+  { prefixes: words('AKIA ASIA ABIA ACCA'), secret: '[A-Z0-9]{16}(?![A-Za-z0-9])' },
+  { prefixes: ['AIza'], secret: String.raw`[\w-]{35}` + END },
+  { prefixes: ['GOCSPX-'], secret: mixed(16) },
+  { prefixes: ['ya29.'], secret: String.raw`[\w-]{20,}` },
+  { prefixes: ['1//0'], secret: String.raw`[\w-]{38,}` },
+  { prefixes: ['LTAI'], secret: '[A-Za-z0-9]{20}(?![A-Za-z0-9])' },
+  { prefixes: ['AKID'], secret: '[A-Za-z0-9]{32}(?![A-Za-z0-9])' },
+  { prefixes: words('dop_v1_ doo_v1_ dor_v1_'), secret: mixed(16) },
+  { prefixes: ['dapi'], secret: '[a-f0-9]{32}(?![A-Za-z0-9])' },
+  { prefixes: ['dose'], secret: '[a-f0-9]{32}(?![A-Za-z0-9])' },
+  { prefixes: ['HRKU-'], secret: mixed(36) },
+  { prefixes: words('fo1_ fm1r_ fm1a_ fm2_'), secret: '[A-Za-z0-9][A-Za-z0-9+/_=-]{40,}' },
+  { prefixes: ['t1.'], secret: String.raw`[\w-]{16,}={0,2}\.[\w-]{86}` },
+  { prefixes: ['AQVN'], secret: String.raw`[\w-]{35,38}` + END },
+  { prefixes: words('sbp_ sb_secret_ vercel_blob_rw_ sntryu_ pnu_ rdme_'), secret: withDigit(20) },
+  { prefixes: ['sntrys_'], secret: '[A-Za-z0-9+/=_-]{40,}' },
+  { prefixes: words('pscale_tkn_ pscale_pw_ pscale_oauth_'), secret: String.raw`[\w=.-]{32,}` },
+  { prefixes: ['pul-'], secret: hex(40) },
+  {
+    prefixes: ['.'],
+    secret: letters(40),
+    after: String.raw`(?<=(?<![A-Za-z0-9])dp\.(?:pt|ct|sa|scim|audit|st(?:\.[\w-]{1,32})?))`,
+  },
+  { prefixes: ['ops_eyJ'], secret: '[A-Za-z0-9+/=_-]{60,}' },
+  { prefixes: ['A3-'], secret: '[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}' + END },
+  { prefixes: words('hvs. hvb. hvr.'), secret: String.raw`[\w-]{20,}` },
+  { prefixes: ['.atlasv1.'], secret: String.raw`[\w=-]{40,}`, after: '(?<=[A-Za-z0-9]{14})' },
+  { prefixes: words('dt0c01. dt0s01.'), secret: String.raw`[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}` },
+  { prefixes: ['v1.0-'], secret: '[a-f0-9]{24}-[a-f0-9]{146}' },
+  { prefixes: ['sha256~'], secret: String.raw`[\w-]{43}` + END },
+  // Messages and mail: Slack, Telegram, Discord, SendGrid, Twilio, Mailgun, Mailchimp, Brevo, Resend.
+  {
+    prefixes: words('xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp-'),
+    secret: String.raw`[A-Za-z0-9][\w-]{15,}(?:%[0-9A-F]{2}[\w-]*)*`,
+  },
+  {
+    prefixes: [':AA'],
+    secret: String.raw`[\w-]{32,33}` + END,
+    after: String.raw`(?<=(?<!\d)\d{8,10})`,
+  },
+  {
+    prefixes: ['.'],
+    secret: String.raw`[\w-]{27,40}` + END,
+    after: String.raw`(?<=(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6})`,
+  },
+  { prefixes: ['SG.'], secret: String.raw`[\w-]{16,32}\.[\w-]{16,64}` },
+  { prefixes: ['SK'], secret: '[0-9a-f]{32}(?![A-Za-z0-9])' },
+  { prefixes: ['key-'], secret: '[0-9a-f]{32}(?![A-Za-z0-9])' },
+  { prefixes: words('xkeysib- xsmtpsib-'), secret: mixed(60) },
+  {
+    prefixes: ['re_'],
+    secret: '(?=[A-Za-z]*[0-9])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{6,12}_[A-Za-z0-9]{20,}',
+  },
+  // Products: Airtable, Asana, Contentful, CircleCI, Buildkite, Dropbox, Figma, Grafana, Harness,
+  // Linear, LaunchDarkly, New Relic, Notion, Octopus, PostHog, Postman, Shopify, Adobe, Infracost.
+  {
+    prefixes: ['.'],
+    secret: '[a-f0-9]{64}' + END,
+    after: '(?<=(?<![A-Za-z0-9])pat[A-Za-z0-9]{14})',
+  },
+  { prefixes: words('CFPAT- CCIPAT_ CCIPRJ_ bkua_ figd_ figo_ figu_ fio-u-'), secret: mixed(30) },
+  { prefixes: ['sl.'], secret: String.raw`[\w-]{100,}` },
+  { prefixes: words('glc_ glsa_'), secret: '[A-Za-z0-9][A-Za-z0-9+/_=-]{31,}' },
+  { prefixes: ['eyJrIjoi'], secret: '[A-Za-z0-9=]{60,}' },
+  { prefixes: words('pat. sat.'), secret: String.raw`[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}` },
+  { prefixes: words('lin_api_ lin_oauth_'), secret: mixed(16) },
+  { prefixes: words('sdk- api-'), secret: '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}' + END },
+  { prefixes: words('NRAK- NRII- NRRA- NRSP- NRIQ-'), secret: mixed(20) },
+  { prefixes: ['ntn_'], secret: letters(40) },
+  { prefixes: ['secret_'], secret: '(?=[A-Za-z]*[0-9])[A-Za-z0-9]{43}' + END },
+  { prefixes: ['API-'], secret: '[A-Z0-9]{26,32}' + END },
+  { prefixes: words('phx_ phs_'), secret: letters(40) },
+  { prefixes: ['PMAK-'], secret: '[a-f0-9]{24}-[a-f0-9]{34}' },
+  { prefixes: words('shpat_ shpca_ shppa_ shpss_ shptka_'), secret: mixed(16) },
+  { prefixes: ['p8e-'], secret: '[A-Za-z0-9]{32}' + END },
+  { prefixes: ['ico-'], secret: '[A-Za-z0-9]{32}' + END },
+  { prefixes: words('sm_aat_ sm_pat_ sm_sat_'), secret: letters(16) },
+  { prefixes: words('tk-us-'), secret: withDigit(40) },
+  { prefixes: words('s-s4t2ud- s-s4t2af-'), secret: hex(64) },
+  { prefixes: words('signkey-prod- signkey-test-'), secret: hex(32) },
+  // Addresses that let anybody post: Slack, Discord, Microsoft Teams.
+  {
+    prefixes: ['/'],
+    secret: letters(20),
+    after: String.raw`(?<=\/(?:services|workflows|triggers)\/T[A-Za-z0-9]{6,12}(?:\/[A-Z][A-Za-z0-9]{6,12})?(?:\/\d{10,20})?)`,
+  },
+  {
+    prefixes: ['/'],
+    secret: String.raw`[\w-]{60,}`,
+    after: String.raw`(?<=\/webhooks\/\d{15,21})`,
+  },
+  { prefixes: ['/IncomingWebhook/'], secret: String.raw`[0-9a-f]{32}(?:\/[\w-]+)*`, after: '' },
+  // Azure: client secrets, keys in connection strings, signatures of addresses.
+  {
+    prefixes: ['Q~'],
+    secret: String.raw`[\w.~-]{31,34}`,
+    after: String.raw`(?<=(?<![\w.~-])[\w.~-]{3}\d)`,
+  },
+  { prefixes: ['AccountKey=', 'SharedAccessKey='], secret: '[A-Za-z0-9+/]{40,}={0,2}' },
+  {
+    prefixes: ['sig='],
+    secret: '(?:[A-Za-z0-9+/_-]|%2[BbFf]){40,}(?:=|%3[Dd]){0,2}',
+    after: '(?<=[?&])',
+  },
+  // The seed of a second factor.
+  {
+    prefixes: ['secret='],
+    secret: '[A-Za-z2-7]{16,}',
+    after: String.raw`(?<=otpauth:\/\/[^\s"'<>]{0,256})`,
+  },
+  // Encryption: age.
+  { prefixes: ['AGE-SECRET-KEY-1'], secret: '[A-Z0-9]{50,58}' },
   // Header and claims stay readable for programs that decode them: without its signature a JWT is
   // useless.
-  jwt: String.raw`(\.)(?<=(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.)([\w-]{16,})`,
-} as const
+  {
+    prefixes: ['.'],
+    secret: String.raw`[\w-]{16,}`,
+    after: String.raw`(?<=(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,})`,
+  },
+]
 
-export const KEY_PREFIXES: readonly string[] =
-  'sk- sk_live_ sk_test_ rk_live_ rk_test_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- whsec_ GOCSPX- pypi- lin_api_ dop_v1_ shpat_ hf_ npm_ gsk_ r8_ AKIA ASIA AIza ya29.'.split(
-    ' ',
-  )
+/** Mailchimp and MaxMind mark the end of a key, not its start. */
+const MARKED_ENDS = [
+  { mark: '-us', secret: '[0-9a-f]{32}', end: String.raw`-us\d{1,2}(?![A-Za-z0-9])` },
+  { mark: '_mmk', secret: '[A-Za-z0-9]{6}_[A-Za-z0-9]{29}', end: '_mmk(?![A-Za-z0-9])' },
+] as const
 
-const URL_PASSWORD = String.raw`(:\/\/[\w.%+~-]{0,64}:)([!#$%&()*+,.;=?\w~^-]{3,128})(?=@[\w.[-])`
-const PRIVATE_KEY = String.raw`(-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----)([^-]{16,16384})(?=-----END )`
+/** Text that begins a key. A key of more than one part has none, and is not found in base64. */
+export const KEY_PREFIXES: readonly string[] = KEY_SHAPES.flatMap(({ prefixes }) =>
+  prefixes.filter((prefix) => prefix.length > 2),
+)
 
-const ANY_KEY = new RegExp([...Object.values(TOKENS), URL_PASSWORD, PRIVATE_KEY].join('|'))
+// ── shapes of more than one word ────────────────────────────────────────────
+
+/**
+ * Searched only in a text that contains `has`. The first group of a match stays, the
+ * second is hidden.
+ */
+const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
+  {
+    has: '@',
+    shape: String.raw`(:\/\/[\w.%+~-]{0,64}:)([!#$%&()*+,.;=?\w~^-]{3,128})(?=@[\w.[-])`,
+  },
+  {
+    has: 'PRIVATE KEY',
+    shape: String.raw`(-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----)([^-]{16,16384})(?=-----END )`,
+  },
+  {
+    has: 'Private-Lines',
+    shape: String.raw`(Private-Lines: \d{1,3}(?:\r?\n|\\r?\\n))([\w+/=\r\n\\]{64,4096})`,
+  },
+]
+
+// ── the search ──────────────────────────────────────────────────────────────
+
+interface PreparedShape {
+  readonly prefix: string
+  /** Matched where the prefix begins. */
+  readonly after: RegExp
+  /** Matched where the prefix ends. */
+  readonly secret: RegExp
+}
+
+const WORD_START = '(?<![A-Za-z0-9])'
+const PREPARED: readonly PreparedShape[] = KEY_SHAPES.flatMap(
+  ({ prefixes, secret, after = WORD_START }) =>
+    prefixes.map((prefix) => ({
+      prefix,
+      after: new RegExp(after, 'y'),
+      secret: new RegExp(secret, 'y'),
+    })),
+)
+/** By the last two characters of the prefix; shapes with a shorter one by this character alone. */
+const BY_END = new Map<number, PreparedShape[]>()
+const MAY_END = new Uint8Array(1 << 14)
+for (const shape of PREPARED) {
+  const last = shape.prefix.charCodeAt(shape.prefix.length - 1)
+  const befores =
+    shape.prefix.length > 1
+      ? [shape.prefix.charCodeAt(shape.prefix.length - 2)]
+      : Array.from({ length: 128 }, (_, code) => code)
+  for (const before of befores) {
+    const end = (before << 7) | last
+    MAY_END[end] = 1
+    BY_END.set(end, [...(BY_END.get(end) ?? []), shape])
+  }
+}
+const PREFIX_MAX = Math.max(...PREPARED.map(({ prefix }) => prefix.length))
+
+const escaped = (text: string): string => text.replaceAll(/[$.*+?^(){}|[\]\\/]/g, String.raw`\$&`)
+const ANY_KEY = new RegExp(
+  [
+    ...KEY_SHAPES.map(
+      ({ prefixes, secret, after = WORD_START }) =>
+        `(${after}(?:${prefixes.map(escaped).join('|')}))(${secret})`,
+    ),
+    ...PHRASES.map(({ shape }) => shape),
+    ...MARKED_ENDS.map(({ secret, end }) => `(${WORD_START})(${secret})(?=${end})`),
+  ].join('|'),
+)
 
 /** A global expression that finds keys, for callers that hide them in another way. */
 export const keyShapes = (): RegExp => new RegExp(ANY_KEY, 'g')
@@ -42,49 +290,115 @@ export const hasKeyShape = (text: string): boolean => text.search(ANY_KEY) >= 0
  * search; a single expression takes five times as long.
  */
 export function maskKeys(text: string): string {
-  return text.length < SHORTEST_KEY ? text : maskPhrases(maskTokens(text))
+  if (text.length < SHORTEST_KEY) return text
+  const masked = maskPhrases(text)
+  let tokens = ''
+  let from = 0
+  for (
+    let run = findRun(masked, 0);
+    run !== undefined;
+    run = findRun(masked, Math.max(run.end, from))
+  ) {
+    const found = maskTokens(masked, Math.max(run.start, from), run.end)
+    if (found === undefined) continue
+    tokens += masked.slice(from, Math.max(run.start, from)) + found.text
+    from = found.end
+  }
+  return from === 0 ? masked : tokens + masked.slice(from)
 }
 
-/** Shapes of more than one word: passwords in URLs, and private keys. */
+/** Shapes of more than one word. */
 export function maskPhrases(text: string): string {
   let masked = text
-  if (masked.includes('@') && masked.includes('://')) masked = masked.replaceAll(PASSWORDS, hidden)
-  if (masked.includes('PRIVATE KEY')) masked = masked.replaceAll(PRIVATE_KEYS, hidden)
+  for (const { has, expression } of PHRASE_SEARCHES)
+    if (masked.includes(has)) masked = masked.replaceAll(expression, hidden)
   return masked
+}
+
+/**
+ * Masks the keys that begin in a part of a text, which is a run of word characters. `end`: a key
+ * with dots may continue after the run. Undefined if there is none.
+ */
+export function maskTokens(
+  text: string,
+  start: number,
+  end: number,
+): { readonly text: string; readonly end: number } | undefined {
+  let masked = ''
+  let from = start
+  // Base64 and digests are one word each: a key can only begin at their start.
+  const last = isOneWord(text, start, end) ? Math.min(end, start + PREFIX_MAX + 1) : end
+  for (let at = start; at < last; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === DASH || code === UNDERSCORE) {
+      const length = lengthBefore(text, at)
+      if (length > 0 && at - length >= from) {
+        masked += text.slice(from, at - length) + placeholderOf('', text.slice(at - length, at))
+        from = at
+      }
+    }
+    const key =
+      at < 1 ? 0 : ((text.charCodeAt(at - 2) & 127) << 7) | (text.charCodeAt(at - 1) & 127)
+    if (MAY_END[key] === 0) continue
+    const length = secretAt(text, at, BY_END.get(key) ?? [])
+    if (length === 0) continue
+    masked += text.slice(from, at) + placeholderOf('', text.slice(at, at + length))
+    from = at + length
+    at = from - 1
+  }
+  if (masked === '') return undefined
+  return { text: masked + text.slice(from, Math.max(from, end)), end: Math.max(from, end) }
+}
+
+function isOneWord(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === DASH || code === UNDERSCORE || code === SLASH || code === PLUS) return false
+  }
+  return true
+}
+
+/** Length of the key that ends at a position; 0 if there is none. */
+function lengthBefore(text: string, at: number): number {
+  for (const { mark, shape } of END_SEARCHES) {
+    if (!text.startsWith(mark, at)) continue
+    shape.lastIndex = at
+    const found = shape.exec(text)?.[1]
+    if (found !== undefined && !found.startsWith(HIDDEN)) return found.length
+  }
+  return 0
+}
+
+/** Length of the key that begins at a position; 0 if there is none. */
+function secretAt(text: string, at: number, shapes: readonly PreparedShape[]): number {
+  for (const { prefix, after, secret } of shapes) {
+    const start = at - prefix.length
+    if (start < 0 || !text.startsWith(prefix, start)) continue
+    after.lastIndex = start
+    if (!after.test(text)) continue
+    secret.lastIndex = at
+    const found = secret.exec(text)
+    if (found !== null) return found[0].length
+  }
+  return 0
 }
 
 const HIDDEN = 'retake-hidden'
 const SHORTEST_KEY = 10
-const PASSWORDS = new RegExp(URL_PASSWORD, 'g')
-const PRIVATE_KEYS = new RegExp(PRIVATE_KEY, 'g')
-const TOKEN_HERE = new RegExp(Object.values(TOKENS).join('|'), 'y')
-/** Every token has this many letters, digits, dashes and underscores in a row; words rarely do. */
+const PHRASE_SEARCHES = PHRASES.map(({ has, shape }) => ({
+  has,
+  expression: new RegExp(shape, 'g'),
+}))
+const END_SEARCHES = MARKED_ENDS.map(({ mark, secret, end }) => ({
+  mark,
+  shape: new RegExp(`(?<=${WORD_START}(${secret}))${end}`, 'y'),
+}))
+/** Every key has this many letters, digits, dashes and underscores in a row; words rarely do. */
 const RUN = 16
-
-function maskTokens(text: string): string {
-  let masked = ''
-  let from = 0
-  for (let run = findRun(text, 0); run !== undefined; run = findRun(text, run.end)) {
-    // Base64 and digests are one word each: a token can only begin at their start.
-    const last = run.isOneWord ? run.start + 1 : run.end
-    for (let at = Math.max(from, run.start - 1); at < last; at += 1) {
-      if (!mayBegin(text, at)) continue
-      TOKEN_HERE.lastIndex = at
-      const found = TOKEN_HERE.exec(text)
-      if (found === null) continue
-      masked += text.slice(from, at) + hidden(found[0], ...found.slice(1))
-      from = at + found[0].length
-      at = from - 1
-    }
-  }
-  return from === 0 ? text : masked + text.slice(from)
-}
 
 interface Run {
   readonly start: number
   readonly end: number
-  /** True if the run has no dash or underscore. */
-  readonly isOneWord: boolean
 }
 
 /** The next long run at or after `from`. Looks at one character in `RUN` while words are short. */
@@ -102,13 +416,8 @@ function findRun(text: string, from: number): Run | undefined {
       continue
     }
     let end = start
-    let joints = 0
-    for (; end < length; end += 1) {
-      const code = text.charCodeAt(end)
-      if (!isWord(code)) break
-      if (code === DASH || code === UNDERSCORE) joints += 1
-    }
-    return { start, end, isOneWord: joints === 0 }
+    while (end < length && isWord(text.charCodeAt(end))) end += 1
+    return { start, end }
   }
   return undefined
 }
@@ -119,36 +428,9 @@ const WORD = Uint8Array.from({ length: 128 }, (_, code) =>
 const isWord = (code: number): boolean => code < 128 && WORD[code] === 1
 
 const DASH = 45
-const DOT = 46
-const UPPER_A = 65
+const PLUS = 43
+const SLASH = 47
 const UNDERSCORE = 95
-
-/** The last two letters before the dash or underscore of a prefix. */
-const PREFIX_ENDS = new Set(
-  KEY_PREFIXES.filter((prefix) => /[-_]$/.test(prefix)).map((prefix) =>
-    lettersBefore(prefix, prefix.length - 1),
-  ),
-)
-
-/** As a number, because cutting two letters out of a text takes ten times as long. */
-function lettersBefore(text: string, at: number): number {
-  return (text.charCodeAt(at - 2) << 16) | text.charCodeAt(at - 1)
-}
-
-/** False if no token can begin here; one to three characters decide. */
-function mayBegin(text: string, at: number): boolean {
-  switch (text.charCodeAt(at)) {
-    case DASH:
-    case UNDERSCORE:
-      return at >= 2 && PREFIX_ENDS.has(lettersBefore(text, at))
-    case UPPER_A:
-      return text.startsWith('IA', at + 2) || text.startsWith('Iza', at + 1)
-    case DOT:
-      return true
-    default:
-      return false
-  }
-}
 
 /** Replacement for a match, whose groups come in pairs: text that stays and text to hide. */
 function hidden(found: string, ...groups: readonly unknown[]): string {
@@ -162,7 +444,7 @@ function hidden(found: string, ...groups: readonly unknown[]): string {
 
 function placeholderOf(kept: string, secret: string): string {
   // The lines of a key file stay, even if JSON has escaped them.
-  if (kept.startsWith('-----'))
+  if (kept.startsWith('-----') || kept.startsWith('Private-Lines'))
     return secret.replaceAll(/\\[nr]|[A-Za-z0-9+/=]/g, (part) => (part.length === 2 ? part : 'x'))
   // A secret that is known by name already has its own placeholder.
   if (secret.startsWith(HIDDEN)) return secret

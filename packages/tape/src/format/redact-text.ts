@@ -1,5 +1,5 @@
 import { decodeBase64, encodeBase64 } from './known-values.js'
-import { KEY_PREFIXES, maskKeys, maskPhrases } from './key-shapes.js'
+import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js'
 
 /**
  * Finds unknown secrets by their text: keys by their shape, also inside base64, hex and URLs, and
@@ -8,16 +8,17 @@ import { KEY_PREFIXES, maskKeys, maskPhrases } from './key-shapes.js'
  * key that is encoded twice is only found as base64 in a URL.
  */
 export function redactText(text: string, onNamed?: OnNamed): string {
-  // Web tokens contain dots; all others are inside one run.
-  const hasDots = text.includes('.eyJ') || (text.includes('29.') && text.includes('ya29.'))
-  const masked = maskEscaped(hasDots ? maskKeys(text) : maskPhrases(text))
+  const masked = maskEscaped(maskPhrases(text))
   let redacted = ''
   let from = 0
   let end = 0
   for (let start = startOfRun(masked, 0); start >= 0; start = startOfRun(masked, end)) {
     end = endOfRun(masked, start)
+    const key = maskTokens(masked, start, end)
+    // A key with dots goes on after the run.
+    end = Math.max(end, key?.end ?? 0)
     const found = masked.slice(start, end)
-    const word = hasDots ? found : maskKeys(found)
+    const word = key?.text ?? found
     const hidden = hideNamed(masked, start, word, onNamed) ?? hideEncoded(word)
     if (hidden === found) continue
     redacted += masked.slice(from, start) + hidden
@@ -180,13 +181,23 @@ const DECODED_MAX = 24_000
 /** A longer run that does not start like text is binary data, such as an image or an archive. */
 const BINARY_RUN = 4096
 
-/** First characters of each prefix in base64, keyed by the number of bytes before it in its group of three. */
-const ANCHORS = new Map<number, number>()
-for (const prefix of [...KEY_PREFIXES, '-----BEGIN', '://'])
+interface Anchor {
+  /** The prefix in base64, without characters that also contain bits of its neighbours. */
+  readonly text: string
+  /** Number of bytes before the prefix in its group of three. */
+  readonly before: number
+}
+
+/** The prefixes in base64, by their first three characters. */
+const ANCHORS = new Map<number, Anchor[]>()
+for (const prefix of new Set([...KEY_PREFIXES, '-----BEGIN', '://']))
   for (const before of [0, 1, 2]) {
     const bytes = new TextEncoder().encode('\0'.repeat(before) + prefix)
     const start = Math.ceil((before * 8) / 6)
-    ANCHORS.set(anchorAt(encodeBase64(bytes, false), start), before)
+    const end = Math.floor((bytes.length * 8) / 6)
+    const text = encodeBase64(bytes, false).slice(start, end)
+    const anchor = anchorAt(text, 0)
+    ANCHORS.set(anchor, [...(ANCHORS.get(anchor) ?? []), { text, before }])
   }
 const ANCHOR_TABLE = new Uint8Array(1 << 16)
 for (const anchor of ANCHORS.keys()) ANCHOR_TABLE[anchor & 0xffff] = 1
@@ -205,7 +216,7 @@ function hideEncoded(run: string): string {
   for (let at = 0; at + SHORTEST_ENCODED - 4 < run.length; at++) {
     const anchor = anchorAt(run, at)
     if (ANCHOR_TABLE[anchor & 0xffff] === 0) continue
-    const before = ANCHORS.get(anchor)
+    const before = ANCHORS.get(anchor)?.find(({ text }) => run.startsWith(text, at))?.before
     if (before === undefined) continue
     // Includes one more group: a letter before a prefix makes it part of a word.
     const exact = at - ([0, 2, 3][before] ?? 0)
