@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { pathToFileURL } from 'node:url'
 import {
   hasKeyShape,
+  looksGenerated,
+  strengthOf,
   KnownValues,
-  looksSecret,
   maskKeys,
   redactText,
   attempt,
@@ -23,6 +24,10 @@ import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { bufferOf, latin1, StreamMask } from './stream-mask.js'
+import { maskedArguments } from './secret-arguments.js'
+import { secretsOfFile } from './secret-files.js'
+import { containsSecret, SETTING_VALUE, urlOf } from './secret-values.js'
+import { maskedParameters } from './sql-parameters.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding } from './headers.js'
 import type { MovedRoot } from './process-task.js'
@@ -258,7 +263,7 @@ export class SecretMask {
       : text
     const known = this.#withoutKnown(unwrapped)
     const redacted = redactText(known, (name, value) => {
-      if (this.#learned < LEARNED_MAX) {
+      if (this.#learned < LEARNED_MAX && isSpecific(value)) {
         this.#learned += 1
         this.learn(name, value)
       }
@@ -351,18 +356,49 @@ export class SecretMask {
     return blanked === text ? bytes : Buffer.from(blanked, 'latin1')
   }
 
-  /** A value as it may be shown after its name. */
+  /** A value as it may be shown after its name, which is certain, such as that of a header. */
   named(name: string, value: string): string {
+    if (!this.#isEncodedFound) return this.text(value)
+    const strength = strengthOf(name)
+    if (strength === 'password' || (strength === 'secret' && looksGenerated(value, 8)))
+      return this.option(name, value)
     const before = `${name}: `
-    return this.#isEncodedFound ? this.text(before + value).slice(before.length) : this.text(value)
+    return this.text(before + value).slice(before.length)
   }
 
   /** Arguments of a program. An argument may be the name of the next one. */
-  arguments(given: readonly string[]): string[] {
-    return given.map((each, at) => {
-      const option = /^--?([\w-]+)$/.exec(given[at - 1] ?? '')?.[1]
-      return option === undefined ? this.text(each) : this.named(option, each)
-    })
+  arguments(given: readonly string[], program = ''): string[] {
+    return maskedArguments(program, given, (name, value) => this.option(name, value)).map((each) =>
+      this.text(each),
+    )
+  }
+
+  /** The value of an option, or of anything else whose name is certain, as it may be shown. */
+  option(name: string, value: string): string {
+    if (value === '' || value.includes('retake-h') || SETTING_VALUE.test(value)) return value
+    if (this.#learned < LEARNED_MAX) {
+      this.#learned += 1
+      this.learn(name, value)
+    }
+    const known = this.#withoutKnown(value)
+    return known === value ? placeholderFor(name, value) : known
+  }
+
+  /** The values that a program passes to a statement, as they may be written to the tape. */
+  parameters(sql: string, values: unknown): unknown {
+    return maskedParameters(sql, values, (column, value) => this.option(column, value))
+  }
+
+  /** Registers the secrets of a file that is known to contain some. */
+  learnFile(file: string, text: string): void {
+    for (const { name, value, context } of secretsOfFile(file, text)) {
+      this.learn(name, value)
+      if (context !== undefined && !this.#own.has(context) && !context.includes('retake'))
+        this.hideAs(
+          context,
+          context.replace(value, () => placeholderFor(name, value)),
+        )
+    }
   }
 
   /**
@@ -532,6 +568,11 @@ function textsIn(text: string): string[] {
   return texts
 }
 
+/** False for a value that may also be an ordinary word, such as a weak password. */
+const isSpecific = (value: string): boolean =>
+  value.length >= SPECIFIC_MIN || looksGenerated(value, SHORTEST_SECRET)
+const SPECIFIC_MIN = 20
+
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000
 const REPACKED: CompressionOptions = { isSameLength: false }
@@ -614,10 +655,6 @@ function hidePart(text: string, part: string, hidden: string): string | undefine
   return text.includes(part) ? text.replaceAll(part, fit(hidden, part)) : undefined
 }
 
-function urlOf(value: string): URL | undefined {
-  return value.includes('://') && URL.canParse(value) ? new URL(value) : undefined
-}
-
 function hideLeaves(json: string, hidden: string): string | undefined {
   const leaves = new Set<string>()
   try {
@@ -635,20 +672,7 @@ function hideLeaves(json: string, hidden: string): string | undefined {
 }
 
 export { looksSecret } from '@retake/tape/format'
-
-/** Values of settings. Replacing these words wherever they appear would damage a tape. */
-const SETTING_VALUE =
-  /^(?:true|false|yes|no|on|off|none|null|undefined|default|auto|always|never|enabled|disabled|required|optional|development|production|staging|localhost|basic|bearer|digest|oauth2?|anonymous)$/i
-
-/**
- * Judges by the name of the variable, or by the value: an address with a password, a known shape of
- * key, a private key, or a long text that looks random.
- */
-export const containsSecret = (name: string, value: string): boolean =>
-  (looksSecret(name) && !SETTING_VALUE.test(value)) ||
-  (urlOf(value)?.password ?? '') !== '' ||
-  (!name.startsWith('npm_') && hasKeyShape(value)) ||
-  (!DIGEST_NAME.test(name) && looksRandom(value))
+export { containsSecret } from './secret-values.js'
 
 const verdicts = new Map<string, { readonly value: string; readonly isSecret: boolean }>()
 
@@ -664,37 +688,6 @@ export function isSecretVariable(name: string, value: string): boolean {
   return isSecret
 }
 
-/** Names of variables with a digest, a version or an id, which look random but are not secret. */
-const DIGEST_NAME =
-  /(?:^|_)(?:sha\d*|hash|digest|checksum|commit|revision|rev|ref|version|build|uuid|id)$|^npm_/i
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
-
-/**
- * A single token with 20 characters in a row that mix upper case, lower case and digits, or
- * with 32 hexadecimal ones. Names of models, hosts and files have shorter parts. Only for
- * values of variables: bodies are full of ids and digests that look the same.
- */
-function looksRandom(value: string): boolean {
-  if (value.length < 20 || !/^[\w+/=.~-]+$/.test(value) || UUID.test(value)) return false
-  if (/^(?:[\da-f]{32,}|[\dA-F]{32,})$/.test(value)) return true
-  if (/^(?:\.{0,2}|~)\/(?:[\w.@+~-]{1,32}\/)*[\w.@+~-]{0,32}$/.test(value)) return false
-  const runs = value.match(/[A-Za-z0-9+/]{20,}/g) ?? []
-  return runs.some(
-    (run) =>
-      /[A-Z]/.test(run) && /[a-z]/.test(run) && /\d/.test(run) && bitsPerCharacter(run) >= 3.5,
-  )
-}
-
-/** Shannon entropy. */
-function bitsPerCharacter(text: string): number {
-  const counts = new Map<string, number>()
-  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
-  let bits = 0
-  for (const count of counts.values())
-    bits -= (count / text.length) * Math.log2(count / text.length)
-  return bits
-}
-
 /** The environment to record: secret values are replaced by placeholders. */
 export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const masked: Record<string, string> = {}
@@ -708,26 +701,3 @@ export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string
 /** The value of a variable as it may appear on a tape. */
 export const maskVariable = (name: string, value: string): string =>
   value !== '' && isSecretVariable(name, value) ? placeholderFor(name, value) : value
-
-/** Variables of a `.env` file whose names look secret. */
-export function secretsOfEnvFile(text: string): { name: string; value: string }[] {
-  const found: { name: string; value: string }[] = []
-  for (const line of text.split('\n')) {
-    const match = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s#]*))/.exec(line)
-    const value = match?.[2] ?? match?.[3] ?? match?.[4]
-    if (match?.[1] && value && looksSecret(match[1])) found.push({ name: match[1], value })
-  }
-  return found
-}
-
-/**
- * Texts in a JSON file whose names look secret, or are names of headers with a key. The file may
- * contain comments.
- */
-export function secretsOfJsonFile(text: string): { name: string; value: string }[] {
-  const found: { name: string; value: string }[] = []
-  for (const [, name = '', value = ''] of text.matchAll(/"([^"\\]+)"\s*:\s*"([^"\\]+)"/g))
-    if (looksSecret(name) || /^authorization$/i.test(name))
-      found.push({ name, value: value.replace(/^(bearer|basic|token)\s+/i, '') })
-  return found
-}

@@ -179,7 +179,12 @@ export async function recordThroughProxy(
     const writer = openProxyTape({
       ...options.run,
       name: secrets.text(name),
-      ...(command && { command: secrets.arguments(command) }),
+      ...(command && {
+        command: [
+          secrets.text(command[0] ?? ''),
+          ...secrets.arguments(command.slice(1), command[0]),
+        ],
+      }),
       tape,
       id,
       proxy: proxied,

@@ -98,12 +98,12 @@ const KEY_SHAPES: readonly KeyShape[] = [
   {
     prefixes: ['.'],
     secret: letters(40),
-    after: String.raw`(?<=(?<![A-Za-z0-9])dp\.(?:pt|ct|sa|scim|audit|st(?:\.[\w-]{1,32})?))`,
+    after: String.raw`(?<![A-Za-z0-9])dp\.(?:pt|ct|sa|scim|audit|st(?:\.[\w-]{1,32})?)`,
   },
   { prefixes: ['ops_eyJ'], secret: '[A-Za-z0-9+/=_-]{60,}' },
   { prefixes: ['A3-'], secret: '[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}' + END },
   { prefixes: words('hvs. hvb. hvr.'), secret: String.raw`[\w-]{20,}` },
-  { prefixes: ['.atlasv1.'], secret: String.raw`[\w=-]{40,}`, after: '(?<=[A-Za-z0-9]{14})' },
+  { prefixes: ['.atlasv1.'], secret: String.raw`[\w=-]{40,}`, after: '[A-Za-z0-9]{14}' },
   { prefixes: words('dt0c01. dt0s01.'), secret: String.raw`[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}` },
   { prefixes: ['v1.0-'], secret: '[a-f0-9]{24}-[a-f0-9]{146}' },
   { prefixes: ['sha256~'], secret: String.raw`[\w-]{43}` + END },
@@ -115,12 +115,12 @@ const KEY_SHAPES: readonly KeyShape[] = [
   {
     prefixes: [':AA'],
     secret: String.raw`[\w-]{32,33}` + END,
-    after: String.raw`(?<=(?<!\d)\d{8,10})`,
+    after: String.raw`(?<!\d)\d{8,10}`,
   },
   {
     prefixes: ['.'],
     secret: String.raw`[\w-]{27,40}` + END,
-    after: String.raw`(?<=(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6})`,
+    after: String.raw`(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6}`,
   },
   { prefixes: ['SG.'], secret: String.raw`[\w-]{16,32}\.[\w-]{16,64}` },
   { prefixes: ['SK'], secret: '[0-9a-f]{32}(?![A-Za-z0-9])' },
@@ -135,7 +135,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
   {
     prefixes: ['.'],
     secret: '[a-f0-9]{64}' + END,
-    after: '(?<=(?<![A-Za-z0-9])pat[A-Za-z0-9]{14})',
+    after: '(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}',
   },
   { prefixes: words('CFPAT- CCIPAT_ CCIPRJ_ bkua_ figd_ figo_ figu_ fio-u-'), secret: mixed(30) },
   { prefixes: ['sl.'], secret: String.raw`[\w-]{100,}` },
@@ -161,31 +161,31 @@ const KEY_SHAPES: readonly KeyShape[] = [
   {
     prefixes: ['/'],
     secret: letters(20),
-    after: String.raw`(?<=\/(?:services|workflows|triggers)\/T[A-Za-z0-9]{6,12}(?:\/[A-Z][A-Za-z0-9]{6,12})?(?:\/\d{10,20})?)`,
+    after: String.raw`\/(?:services|workflows|triggers)\/T[A-Za-z0-9]{6,12}(?:\/[A-Z][A-Za-z0-9]{6,12})?(?:\/\d{10,20})?`,
   },
   {
     prefixes: ['/'],
     secret: String.raw`[\w-]{60,}`,
-    after: String.raw`(?<=\/webhooks\/\d{15,21})`,
+    after: String.raw`\/webhooks\/\d{15,21}`,
   },
   { prefixes: ['/IncomingWebhook/'], secret: String.raw`[0-9a-f]{32}(?:\/[\w-]+)*`, after: '' },
   // Azure: client secrets, keys in connection strings, signatures of addresses.
   {
     prefixes: ['Q~'],
     secret: String.raw`[\w.~-]{31,34}`,
-    after: String.raw`(?<=(?<![\w.~-])[\w.~-]{3}\d)`,
+    after: String.raw`(?<![\w.~-])[\w.~-]{3}\d`,
   },
   { prefixes: ['AccountKey=', 'SharedAccessKey='], secret: '[A-Za-z0-9+/]{40,}={0,2}' },
   {
     prefixes: ['sig='],
     secret: '(?:[A-Za-z0-9+/_-]|%2[BbFf]){40,}(?:=|%3[Dd]){0,2}',
-    after: '(?<=[?&])',
+    after: '[?&]',
   },
   // The seed of a second factor.
   {
     prefixes: ['secret='],
     secret: '[A-Za-z2-7]{16,}',
-    after: String.raw`(?<=otpauth:\/\/[^\s"'<>]{0,256})`,
+    after: String.raw`otpauth:\/\/[^\s"'<>]{0,256}`,
   },
   // Encryption: age.
   { prefixes: ['AGE-SECRET-KEY-1'], secret: '[A-Z0-9]{50,58}' },
@@ -194,7 +194,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
   {
     prefixes: ['.'],
     secret: String.raw`[\w-]{16,}`,
-    after: String.raw`(?<=(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,})`,
+    after: String.raw`(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}`,
   },
 ]
 
@@ -245,7 +245,7 @@ const PREPARED: readonly PreparedShape[] = KEY_SHAPES.flatMap(
   ({ prefixes, secret, after = WORD_START }) =>
     prefixes.map((prefix) => ({
       prefix,
-      after: new RegExp(after, 'y'),
+      after: new RegExp(`(?<=${after})`, 'y'),
       secret: new RegExp(secret, 'y'),
     })),
 )
@@ -267,12 +267,19 @@ for (const shape of PREPARED) {
 const PREFIX_MAX = Math.max(...PREPARED.map(({ prefix }) => prefix.length))
 
 const escaped = (text: string): string => text.replaceAll(/[$.*+?^(){}|[\]\\/]/g, String.raw`\$&`)
+/** By the last character of the prefix, because testing one character is fast. */
+const BY_LAST = new Map<string, string[]>()
+for (const { prefixes, secret, after = WORD_START } of KEY_SHAPES)
+  for (const last of new Set(prefixes.map((prefix) => prefix.slice(-1)))) {
+    const alike = prefixes.filter((prefix) => prefix.endsWith(last)).map(escaped)
+    BY_LAST.set(last, [
+      ...(BY_LAST.get(last) ?? []),
+      `(?<=${after}(?:${alike.join('|')}))(${secret})`,
+    ])
+  }
 const ANY_KEY = new RegExp(
   [
-    ...KEY_SHAPES.map(
-      ({ prefixes, secret, after = WORD_START }) =>
-        `(${after}(?:${prefixes.map(escaped).join('|')}))(${secret})`,
-    ),
+    ...[...BY_LAST].map(([last, shapes]) => `(${escaped(last)})(?:${shapes.join('|')})`),
     ...PHRASES.map(({ shape }) => shape),
     ...MARKED_ENDS.map(({ secret, end }) => `(${WORD_START})(${secret})(?=${end})`),
   ].join('|'),

@@ -1,4 +1,5 @@
 import { decodeBase64, encodeBase64 } from './known-values.js'
+import { isHeaderName, namedSecrets } from './named-secrets.js'
 import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js'
 
 /**
@@ -8,7 +9,7 @@ import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js
  * key that is encoded twice is only found as base64 in a URL.
  */
 export function redactText(text: string, onNamed?: OnNamed): string {
-  const masked = maskEscaped(maskPhrases(text))
+  const masked = hideNamedValues(maskEscaped(maskPhrases(text)), onNamed)
   let redacted = ''
   let from = 0
   let end = 0
@@ -32,6 +33,18 @@ export function redactText(text: string, onNamed?: OnNamed): string {
  * of the value.
  */
 export type OnNamed = (name: string, value: string) => string
+
+function hideNamedValues(text: string, onNamed: OnNamed | undefined): string {
+  let masked = ''
+  let from = 0
+  for (const { name, start, end } of namedSecrets(text)) {
+    const value = text.slice(start, end)
+    const hidden = onNamed?.(name, value) ?? `retake-hidden-${name}`.slice(0, value.length)
+    masked += text.slice(from, start) + hidden.padEnd(value.length, 'x')
+    from = end
+  }
+  return from === 0 ? text : masked + text.slice(from)
+}
 
 // ── runs ────────────────────────────────────────────────────────────────────
 
@@ -159,6 +172,7 @@ const MAY_PRECEDE = new Set(['"', "'", '`', '=', ':', ' ', '\t', '%', '>'])
  */
 function isRandom(value: string): boolean {
   if (value.includes('retake-h') || value.startsWith('eyJ') || UUID.test(value)) return false
+  if (isHeaderName(value)) return false
   if (/^[\da-f]{32,}$/i.test(value)) return /\d/.test(value) && /[a-f]/i.test(value)
   if (!/[A-Z]/.test(value) || !/[a-z]/.test(value) || !/\d/.test(value)) return false
   let changes = 0

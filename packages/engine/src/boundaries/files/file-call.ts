@@ -1,10 +1,9 @@
-import { basename } from 'node:path'
 import { noteBoundary } from '../uncaptured.js'
 import { encodeBody, attempt } from '@retake/tape/format'
 import { disk } from '../../overlay/disk.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
-import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
+import { isSecretFile } from '../../secret-files.js'
 import type { Session } from '../../sessions/session.js'
 import type { CapturedCall, CapturedOutcome, Encoded } from '../captured-call.js'
 import { encodeData, encodingOf, isPathOrDescriptor, type FileShape } from './file-functions.js'
@@ -143,31 +142,19 @@ export function outputDescriptor(session: Session, file: unknown): 1 | 2 | undef
   return path === '/dev/stdout' ? 1 : path === '/dev/stderr' ? 2 : undefined
 }
 
-const ENV_FILE = /^\.env(?:\..+)?$/
-/** Files that list MCP servers, with their environments and headers. */
-const MCP_FILE = /^(?:.*\.)?mcp(?:[-_.].*)?\.json$|^claude_desktop_config\.json$/i
-
 /**
- * Registers the secrets of `.env` files and MCP server lists among `paths` before they are read or
- * written, so that they are masked on the tape. While recording, the agent still gets the real
- * content; for replay see `ServedFiles`.
+ * Registers the secrets of files that are known to contain some, such as `.env`, among `paths`
+ * before they are read or written, so that they are masked on the tape. While recording, the agent
+ * still gets the real content; for replay see `ServedFiles`.
  */
 export function learnSecrets(session: Session, paths: readonly string[], data?: Uint8Array): void {
   for (const path of paths) {
-    const name = basename(path)
-    const isEnv = ENV_FILE.test(name)
-    if (!isEnv && !MCP_FILE.test(name)) continue
+    if (!isSecretFile(path)) continue
     const texts = [
       data && Buffer.from(data).toString(),
       session.local === 'tape' ? undefined : read(session, path)?.toString(),
     ]
-    for (const text of texts) {
-      if (isEnv)
-        for (const { name, value } of secretsOfEnvFile(text ?? '')) session.secrets.add(name, value)
-      else
-        for (const secret of secretsOfJsonFile(text ?? ''))
-          session.secrets.learn(secret.name, secret.value)
-    }
+    for (const text of texts) if (text !== undefined) session.secrets.learnFile(path, text)
   }
 }
 

@@ -280,7 +280,10 @@ export function capturedCall(
     kind: 'database',
     name: `${library.name}.${method}`,
     title: clipText(text.trim(), TITLE_MAX),
-    input: encodeBody([numberOf(session, handle), ...compared]),
+    input: encodeBody([
+      numberOf(session, handle),
+      ...(session.secrets.parameters(text, compared) as readonly unknown[]),
+    ]),
     form: formOf(handle, call),
     durable: changesDisk(connection, method, text),
     errorClasses: library.errorClasses,

@@ -126,7 +126,10 @@ function makeQuery(
   const result = performShared(session, {
     name: `mysql.${name}`,
     title: titleOf(String(sql)),
-    input: recorded,
+    input: {
+      ...recorded,
+      ...defined({ values: session.secrets.parameters(String(sql), values) }),
+    },
     run: (edited) => {
       // A command of `createQuery` is an emitter; its settings are own properties.
       const config = {

@@ -116,7 +116,7 @@ function makeQuery(
   const result = perform(session, library, {
     name: 'pg.query',
     title: titleOf(text),
-    input: recorded,
+    input: { ...recorded, ...defined({ values: session.secrets.parameters(text, values) }) },
     run: async (edited) => {
       const config = {
         ...given,

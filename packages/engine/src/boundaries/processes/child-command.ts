@@ -30,19 +30,22 @@ export function noteChildUsesDisk(session: Session): void {
   })
 }
 
-export function commandLine(file: string, args: readonly string[]): string {
-  return [file, ...args].map(nameNode).map(quote).join(' ')
+/** A command as it may be shown. */
+export function commandLine({ secrets }: Session, file: string, args: readonly string[]): string {
+  const shown = [file, ...secrets.arguments(args, file)]
+  return secrets.text(shown.map(nameNode).map(quote).join(' '))
 }
 
 /** The parts of a command that a replay compares. Excludes the environment, which may contain secrets. */
 export function describeCommand(
+  { secrets }: Session,
   file: string,
   args: readonly string[],
   options: { cwd?: string | URL; shell?: unknown; input?: unknown },
 ): object {
   return {
     file: nameNode(file),
-    args: args.map(nameNode),
+    args: secrets.arguments(args.map(nameNode), file),
     ...(options.cwd !== undefined && { cwd: String(options.cwd) }),
     ...(options.shell !== undefined && options.shell !== false && { shell: options.shell }),
     ...(options.input !== undefined && { input: options.input }),

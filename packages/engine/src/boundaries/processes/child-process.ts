@@ -171,12 +171,12 @@ function capturedSpawnSync(
       type: 'call',
       kind: 'process',
       name: 'spawnSync',
-      title: session.secrets.text(commandLine(file, args)),
+      title: commandLine(session, file, args),
       as: 'json',
       sync: true,
       ...siteField(),
     },
-    body: encodeBody(describeCommand(file, args, options)).body,
+    body: encodeBody(describeCommand(session, file, args, options)).body,
     durable: true,
     run: (op) => {
       const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
