@@ -74,7 +74,9 @@ describe('runs that differ', () => {
     const { stdout, code } = await workspace.retake(['diff', runs.first, runs.other])
     expect(code).toBe(3)
     expect(stdout).toContain('First difference: step 1.1, result » text\n')
-    expect(stdout).toMatch(/^ {2}result » text\n {2}- Within 60 days\.\n {2}\+ Within 30 days\.$/m)
+    expect(stdout).toMatch(
+      /^ {2}result » text\n {2}- "Within 60 days\."\n {2}\+ "Within 30 days\."$/m,
+    )
     expect(stdout).toMatch(/^exit +0 +7 +changed$/m)
     expect(stdout).not.toContain('\u001B')
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
@@ -86,7 +88,7 @@ describe('runs that differ', () => {
     const look = { paint: (_style: string, text: string) => text, width: 60, full: false }
     const lines = comparisonLines(diffRuns(a, b), look)
     expect(lines.filter((line) => line.length > 60)).toEqual([])
-    expect(lines).toContain('  + Within 30 days.')
+    expect(lines).toContain('  + "Within 30 days."')
   })
 
   test('show an inserted request as one added step, in both directions', async () => {

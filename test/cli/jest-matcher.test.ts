@@ -178,8 +178,8 @@ describe.each(testedKinds)('in Jest, %s', (_, { esm, files, source }) => {
     for (const title of titles.slice(0, 2)) {
       const { failed } = tests[title] as { failed: string }
       expect(failed).toContain('The agent no longer matches test/tapes/a-')
-      expect(failed).toMatch(/\n {2}- Refunds within 30 days\. order/)
-      expect(failed).toMatch(/\n {2}\+ Refunds within 30 days\. about order/)
+      expect(failed).toMatch(/\n {2}- "Refunds within 30 days\. order/)
+      expect(failed).toMatch(/\n {2}\+ "Refunds within 30 days\. about order/)
       expect(failed).toContain(`${source}:${line}:`)
     }
   })

@@ -61,7 +61,7 @@ describe('the demo', () => {
     const { stdout, stderr, code } = await workspace.retake(['locate', run, '60 days'])
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
     expect(stdout).toMatch(
-      /Came from\n← read from file \.retake\/demo\/shop\.json\n {4}event 2 · policies\[1\]\.text\n {4}.*60 days of delivery\.\n {4}\.retake\/demo\/agent\.ts:\d+:\d+\n← result of tool search_policy\n/,
+      /Came from\n← read from file \.retake\/demo\/shop\.json\n {4}event 2 · policies\[1\]\.text\n {4}.*60 days of delivery\."\n {4}\.retake\/demo\/agent\.ts:\d+:\d+\n← result of tool search_policy\n/,
     )
     expect(stdout).not.toContain('\u001B')
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

@@ -115,7 +115,9 @@ test('--junit writes a test case for each tape, which CI systems can read', asyn
   })
   expect(outcome('spoiled')).toMatchObject({ name: 'failure', attributes: { type: 'damaged' } })
   expect(outcome('asks')).toMatchObject({ name: 'failure', attributes: { type: 'diverged' } })
-  expect(outcome('asks')?.text).toMatch(/- order 1182\n +\+ order 1183\n[^]*at {3}asks\.mjs:2:24/)
+  expect(outcome('asks')?.text).toMatch(
+    /- "order 1182"\n +\+ "order 1183"\n[^]*at {3}asks\.mjs:2:24/,
+  )
   expect(outcome('odd')?.text).toContain('<b>&"')
   expect(outcome('odd')?.text).toContain('after')
 })
@@ -139,7 +141,7 @@ test('in a GitHub workflow, findings are marked at their lines, and the summary 
     /^::error file=asks\.mjs,line=2,col=24,title=Does not replay%3A asks::diverged at /,
   )
   expect(asks).toContain('%0A')
-  expect(asks).toContain('- order 1182')
+  expect(asks).toContain('- "order 1182"')
   const odd = marks.find((line) => line.includes(': odd') || line.includes('%3A odd'))
   expect(odd).toContain('100%25')
   const future = marks.find((line) => line.includes('future'))

@@ -452,7 +452,7 @@ describe('a program that was changed after it was recorded', () => {
     expect(code).toBe(3)
     expect(stderr).toContain(`diverged at event ${control.at(tape)} of ${tape.count}`)
     expect(stderr).toMatch(
-      /body\.messages\[0\]\.content\n.*- .*Plan the refund\.\n.*\+ .*Plan a refund\./,
+      /body\.messages\[0\]\.content\n.*- .*"Plan the refund\."\n.*\+ .*"Plan a refund\."/,
     )
     expect(stderr).toMatch(/refund-agent\.mjs:\d+:\d+/)
     expect(stderr).not.toMatch(/\n\s+at \w+ \(/)

@@ -43,9 +43,8 @@ test('a run and its fork are compared side by side: each step, with differences 
       {
         what: 'result.text',
         area: 'tools',
-        a: 'Customers may return an item within 60 days of delivery.',
-        b: 'Customers may return an item within 30 days of delivery.',
-        form: 'text',
+        a: '"Customers may return an item within 60 days of delivery."',
+        b: '"Customers may return an item within 30 days of delivery."',
       },
     ],
   })

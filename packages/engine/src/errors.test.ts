@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ReplayDiverged } from './errors.js'
+import { mismatchTexts, ReplayDiverged } from './errors.js'
 
 const diverged = (recorded: unknown, current: unknown) =>
   new ReplayDiverged({
@@ -14,9 +14,15 @@ test('a divergence shows an excerpt where the difference begins', () => {
   const same = 'x'.repeat(500)
   expect(diverged(`${same}old`, `${same}new`).split('\n').slice(1)).toEqual([
     '  body messages[1].content',
-    `  - …${'x'.repeat(40)}old`,
-    `  + …${'x'.repeat(40)}new`,
+    `  - …${'x'.repeat(40)}old"`,
+    `  + …${'x'.repeat(40)}new"`,
   ])
+})
+
+test('a divergence shows the types of values, and printed lines as they are', () => {
+  expect(diverged('4.90', 4.9).split('\n').slice(2)).toEqual(['  - "4.90"', '  + 4.9'])
+  const printed = { field: 'line 1', recorded: '504.90', current: '54.9', isPlain: true } as const
+  expect(mismatchTexts(printed)).toEqual(['504.90', '54.9'])
 })
 
 test('a field that only one side has is shown on that side, other values as JSON', () => {

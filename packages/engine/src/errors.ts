@@ -1,7 +1,7 @@
 import type { Divergence } from './player/divergence.js'
 import type { FileFinding } from './file-state.js'
 import type { Mismatch } from './player/compare.js'
-import { errorTable, type FileBefore, reason, RetakeError } from '@retake/tape/format'
+import { errorTable, type FileBefore, reason, RetakeError, valueTexts } from '@retake/tape/format'
 
 export { closestName } from './closest-name.js'
 export { errorTable, reason, RetakeError }
@@ -10,8 +10,9 @@ const SHOWN_MISMATCHES = 3
 const SHOWN_LENGTH = 300
 
 /** An excerpt around the first differing character: `-` the tape, `+` the program. */
-function mismatchLines({ field, recorded, current }: Mismatch): string[] {
-  const [before, now] = [recorded, current].map(shownValue)
+function mismatchLines(mismatch: Mismatch): string[] {
+  const { field } = mismatch
+  const [before, now] = mismatchTexts(mismatch)
   const from = Math.max(0, sameLength(before ?? '', now ?? '') - 40)
   const excerpt = (text: string) =>
     (from > 0 ? '…' : '') +
@@ -24,8 +25,14 @@ function mismatchLines({ field, recorded, current }: Mismatch): string[] {
   ]
 }
 
-const shownValue = (value: unknown): string | undefined =>
-  value === undefined || typeof value === 'string' ? value : JSON.stringify(value)
+/** Both sides as text. A side that is missing is undefined. */
+export const mismatchTexts = (
+  { recorded, current, isPlain }: Mismatch,
+  options?: { readonly indent?: number },
+): (string | undefined)[] =>
+  isPlain === true
+    ? [recorded, current].map((side) => (side === undefined ? undefined : String(side)))
+    : valueTexts([recorded, current], options)
 
 function sameLength(a: string, b: string): number {
   let at = 0

@@ -1,3 +1,4 @@
+import { mismatchTexts } from '@retake/engine/errors'
 import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { NotCaptured, Tape } from '@retake/tape'
@@ -92,21 +93,20 @@ export function divergenceReport(
   ]
 }
 
-function mismatchLines(
-  { field, recorded, current }: Mismatch,
-  paint: Paint,
-  width: number,
-): string[] {
-  const [before, now] = excerpts(show(recorded), show(current), width - 6)
+function mismatchLines(mismatch: Mismatch, paint: Paint, width: number): string[] {
+  const { field } = mismatch
+  const [recorded = NOTHING, current = NOTHING] = mismatchTexts(mismatch)
+  const [before, now] = excerpts(recorded, current, width - 6)
   const line = (sign: string, style: Style, { before: lead, differs, after }: Excerpt): string =>
     `  ${paint(style, `${sign} ${lead}`)}${differs && paint('bold', paint(style, differs))}${paint(style, after)}`
   return [`  ${paint('bold', printable(field))}`, line('-', 'red', before), line('+', 'green', now)]
 }
 
-function show(value: unknown): string {
-  if (value === undefined) return '(nothing)'
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
+const NOTHING = '(nothing)'
+
+/** A value as text to search in. */
+const show = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? NOTHING)
 
 export interface AdviceOptions {
   /** Command that records the run again, if it differs from the one on the tape. */

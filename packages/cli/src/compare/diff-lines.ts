@@ -10,7 +10,7 @@ import type {
   ToolListDiff,
   ValueDiff,
 } from '@retake/diagnose'
-import { cost, duration, localTime, plural } from '@retake/tape/present'
+import { cost, duration, localTime, plural, valueTexts } from '@retake/tape/present'
 import {
   cutTo,
   type Look,
@@ -163,15 +163,18 @@ function endOf({ exit, status }: RunSide): string {
 
 function fieldLines(diff: ValueDiff, look: DiffLook): string[] {
   const path = cutTo(printable(diff.path), look.width - 2)
-  return [`  ${look.paint('cyan', path)}`, ...sidesLines(diff.a, diff.b, look)]
+  return [`  ${look.paint('cyan', path)}`, ...sidesLines(...valueSides(diff), look)]
 }
 
 /**
  * The first run's value with `-` and the second's with `+`, if present. On one line each, both are
  * cut to the difference.
  */
-function sidesLines(a: unknown, b: unknown, { paint, width, full }: DiffLook): string[] {
-  const [left, right] = [shownValue(a), shownValue(b)]
+function sidesLines(
+  left: string | undefined,
+  right: string | undefined,
+  { paint, width, full }: DiffLook,
+): string[] {
   const [before, now] = excerpts(left ?? '', right ?? '', width - 4)
   const side = (sign: string, style: Style, text: string | undefined, cut: Excerpt): string[] => {
     if (text === undefined) return []
@@ -186,13 +189,17 @@ function sidesLines(a: unknown, b: unknown, { paint, width, full }: DiffLook): s
   return [...side('-', 'red', left, before), ...side('+', 'green', right, now)]
 }
 
-function shownValue(value: unknown): string | undefined {
-  if (value === undefined || typeof value === 'string') return value
-  return shownMessage(value) ?? JSON.stringify(value)
+/** Both sides of a difference as text: messages as people read them, other values with their type. */
+export function valueSides(
+  { a, b }: Pick<ValueDiff, 'a' | 'b'>,
+  options?: { readonly indent?: number },
+): [a: string | undefined, b: string | undefined] {
+  const [left, right] = valueTexts([a, b], options)
+  return [shownMessage(a) ?? left, shownMessage(b) ?? right]
 }
 
 /** Text of a message after its role; undefined if the value is not a message. */
-export const shownMessage = (value: unknown): string | undefined =>
+const shownMessage = (value: unknown): string | undefined =>
   isMessage(value) ? `${value.role}: ${value.parts.map(partText).join('\n')}` : undefined
 
 interface ShownMessage {
@@ -312,7 +319,7 @@ function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): str
   if (equal) return [paint('green', 'No difference.')]
   const { same, changed, moved, removed, added } = counts
   const parts = [
-    `${plural(same, 'step')} the same`,
+    `${same} the same`,
     ...(changed > 0 ? [`${changed} changed`] : []),
     ...(moved > 0 ? [`${moved} in another order`] : []),
     ...(removed > 0 ? [`${removed} only in a`] : []),

@@ -56,7 +56,7 @@ function historyLine(steps: readonly string[], width: number): string[] {
 
 function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
   const { paint, width } = look
-  const { direction, seq, step, after, excerpt, site, via, count } = occurrence
+  const { direction, seq, step, after, site, via, count } = occurrence
   const arrow = direction === 'in' ? paint('green', '←') : paint('yellow', '→')
   const where =
     step === undefined ? (after === undefined ? '' : ` · after step ${after}`) : ` · step ${step}`
@@ -66,7 +66,7 @@ function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
     `${arrow} ${cutTo(printable(describeOccurrence(occurrence)), width - 2)}`,
     line(`event ${seq}${where}${locationIn(occurrence)}${count > 1 ? ` · ${count} times` : ''}`),
     ...(via === undefined ? [] : [line(`the result of tool ${via.tool}, step ${via.step}`)]),
-    indent + excerptLine(excerpt, { paint, width: width - indent.length }),
+    indent + excerptLine(occurrence, { paint, width: width - indent.length }),
     ...(site === undefined ? [] : [indent + paint('cyan', cutTo(fromHere(site), width - 4))]),
   ]
 }
@@ -104,17 +104,18 @@ function describeOccurrence({ source, direction, name, offset }: Occurrence): st
   return words + (source === 'file' ? fromHere(name.replace(/^file:\/\//, '')) : name)
 }
 
-/** The match, with as much context as fits. */
+/** The match, with as much context as fits. A string is quoted, so that its type shows. */
 function excerptLine(
-  { before, match, after }: Occurrence['excerpt'],
+  { excerpt: { before, match, after }, inString }: Occurrence,
   { paint, width }: Look,
 ): string {
   const found = cutTo(oneLine(match), width)
   const room = Math.max(0, width - found.length)
-  const lead = oneLine(before)
+  const lead = (inString && !before.startsWith('…') ? '"' : '') + oneLine(before)
+  const rest = oneLine(after) + (inString && !after.endsWith('…') ? '"' : '')
   const shownBefore =
     lead.length > room / 2 ? `…${lead.slice(lead.length - Math.floor(room / 2) + 1)}` : lead
-  return `${paint('dim', shownBefore)}${paint('bold', found)}${paint('dim', cutTo(oneLine(after), room - shownBefore.length))}`
+  return `${paint('dim', shownBefore)}${paint('bold', found)}${paint('dim', cutTo(rest, room - shownBefore.length))}`
 }
 
 const oneLine = (text: string): string =>

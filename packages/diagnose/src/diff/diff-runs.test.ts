@@ -79,6 +79,50 @@ describe('two runs of an agent', () => {
     ])
   })
 
+  test('an answer that differs comes before the tool results that follow from it', () => {
+    const inferred = (shipping: string): RunScript => {
+      const call = { name: 'quote', args: { order: 1182 } }
+      const first = [user('What does it cost?')]
+      return new RunScript()
+        .tool('greet', {}, 'hello')
+        .chat(first, [call])
+        .exchange('https://shop.example.com/shipping', '{}', [JSON.stringify({ shipping })])
+        .chat([...first, asks(call), told(JSON.stringify({ total: shipping }))], 'Done.')
+        .end()
+    }
+    const unwrapped = diffRuns(inferred('4.90').view(), inferred('5.90').view())
+    expect(unwrapped.first).toMatchObject({ in: 'step', a: '3', path: 'response.shipping' })
+    expect(fields(unwrapped)).toEqual([
+      '3 response.shipping',
+      '2.1 result » total',
+      '4 messages[2] carried',
+    ])
+
+    // A tool that is recorded begins before the request that it makes.
+    const recorded = (shipping: string): RunScript => {
+      const run = new RunScript()
+      const tool = run.add({ type: 'call', kind: 'tool', name: 'quote', site: '/agent.ts:2:2' })
+      run.exchange('https://shop.example.com/shipping', '{}', [JSON.stringify({ shipping })])
+      run.add({ type: 'result', op: tool, as: 'json' }, JSON.stringify({ total: shipping }))
+      return run.end()
+    }
+    const wrapped = diffRuns(recorded('4.90').view(), recorded('5.90').view())
+    expect(wrapped.first).toMatchObject({ in: 'step', a: '2', path: 'response.shipping' })
+    expect(fields(wrapped)).toEqual(['2 response.shipping', '1 result.total'])
+  })
+
+  test('a step that only the second run has comes after the answer that led to it', () => {
+    const script = (isFull: boolean): RunScript => {
+      const run = new RunScript().chat([user('Hello')], isFull ? 'I look it up.' : 'No.')
+      if (isFull) run.tool('look', {}, 'found')
+      return run.exchange('https://example.com/log', '{}', ['{}']).end()
+    }
+    expect(summary(diffRuns(script(false).view(), script(true).view()))).toEqual([
+      'changed 1 1',
+      'added - 2',
+    ])
+  })
+
   test('settings of a request are compared, and the finer form of a conversation', () => {
     const settings = diffRuns(refund(60).view(), refund(60, { settings: { seed: 7 } }).view())
     expect(fields(settings)).toEqual(['1 seed', '2 seed', '3 seed'])

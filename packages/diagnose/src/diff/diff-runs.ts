@@ -1,4 +1,5 @@
 import { defined, type RunView, type Step } from '@retake/tape'
+import { firstIndex } from '@retake/tape/format'
 import { asJson } from '../json-value.js'
 import { DIFF_AREAS, type DiffArea, sharedLabels, sharedPart } from './run-diff.js'
 import { diffJson } from './json-diff.js'
@@ -17,7 +18,8 @@ import { StepComparer, type StepProfile } from './step-content.js'
 import { diffToolLists } from './tool-list-diff.js'
 
 /**
- * Compares two runs step by step. Reads all bodies except in the part that branches share. Not
+ * Compares two runs step by step. Differences are in the order in which they arose, so the first one
+ * cannot follow from another: an edited answer comes before the tool result made from it. Reads all bodies except in the part that branches share. Not
  * compared: draws such as clock and random values, headers, generated ids, and durations.
  */
 export const diffRuns = (
@@ -55,7 +57,26 @@ export const diffRuns = (
   })
 }
 
-const NOTHING: FieldDiffs = { fields: [], carried: [] }
+const NOTHING: FieldDiffs = { fields: [], carried: [], isInAnswerOnly: false }
+
+/** The event that completed the answer; for an inferred tool call, the request with its result. */
+const answeredAt = ({ seq, answerSeqs }: Step): number => answerSeqs.at(-1) ?? seq
+
+/** Maps an event of the second run to what had happened in the first run by then. */
+const eventInFirst = (
+  pairs: readonly (readonly [left: Step, right: Step])[],
+): ((seqInSecond: number) => number) => {
+  const moments = pairs
+    .flatMap(([left, right]) => [
+      { a: left.seq, b: right.seq },
+      { a: answeredAt(left), b: answeredAt(right) },
+    ])
+    .toSorted((one, other) => one.b - other.b)
+  let latest = -1
+  const reached = moments.map(({ a }) => (latest = Math.max(latest, a)))
+  // Between this event and the next.
+  return (seq) => (reached[firstIndex(moments, ({ b }) => b > seq) - 1] ?? -1) + 0.5
+}
 
 const diffSteps = (
   a: readonly StepProfile[],
@@ -63,19 +84,26 @@ const diffSteps = (
   only: ReadonlySet<DiffArea>,
 ): { steps: StepDiff[]; same: number } => {
   const comparer = new StepComparer()
-  const steps: StepDiff[] = []
+  /** `since`: the event of the first run in which the difference arose. */
+  const found: { readonly step: StepDiff; readonly since: () => number }[] = []
+  const paired: (readonly [left: Step, right: Step])[] = []
+  let toFirst: ReturnType<typeof eventInFirst> | undefined
   let same = 0
   for (const pair of pairSteps(a, b)) {
     const [left, right] = [a[pair.a ?? -1], b[pair.b ?? -1]]
     if (left !== undefined && right !== undefined) {
-      const found = left.digest === right.digest ? NOTHING : comparer.compare(left.step, right.step)
-      const fields = found.fields.filter(({ area }) => only.has(area))
-      const carried = only.has('messages') ? found.carried : []
+      paired.push([left.step, right.step])
+      const compared =
+        left.digest === right.digest ? NOTHING : comparer.compare(left.step, right.step)
+      const fields = compared.fields.filter(({ area }) => only.has(area))
+      const carried = only.has('messages') ? compared.carried : []
       const isMoved = pair.moved === true && concerns(left.step, only)
       if (fields.length === 0 && carried.length === 0 && !isMoved) same++
       else {
         const change = pair.moved === true ? 'moved' : 'changed'
-        steps.push({ change, a: refOf(left.step), b: refOf(right.step), fields, carried })
+        const step = { change, a: refOf(left.step), b: refOf(right.step), fields, carried } as const
+        const since = compared.isInAnswerOnly ? answeredAt(left.step) : left.step.seq
+        found.push({ step, since: () => since })
       }
       continue
     }
@@ -84,9 +112,21 @@ const diffSteps = (
     const side = left === undefined ? 'b' : 'a'
     comparer.pass(step, side)
     if (!concerns(step, only)) continue
-    steps.push({ change: side === 'a' ? 'removed' : 'added', [side]: refOf(step), ...NOTHING })
+    const { seq } = step
+    found.push({
+      step: {
+        change: side === 'a' ? 'removed' : 'added',
+        [side]: refOf(step),
+        fields: [],
+        carried: [],
+      },
+      since: () => (side === 'a' ? seq : (toFirst ??= eventInFirst(paired))(seq)),
+    })
   }
-  return { steps, same }
+  const ordered = found
+    .map(({ step, since }) => ({ step, since: since() }))
+    .toSorted((one, other) => one.since - other.since)
+  return { steps: ordered.map(({ step }) => step), same }
 }
 
 const concerns = ({ kind }: Step, only: ReadonlySet<DiffArea>): boolean => {

@@ -26,6 +26,8 @@ export interface FieldDiffs {
   readonly fields: readonly FieldDiff[]
   /** Paths of messages whose difference an earlier step reported. */
   readonly carried: readonly string[]
+  /** True if the requests are the same. */
+  readonly isInAnswerOnly: boolean
 }
 
 /**
@@ -40,15 +42,18 @@ export class StepComparer {
     const messages = this.#conversations.diff(left.messages, right.messages, 'messages')
     const answer = this.#conversations.diff(left.answer, right.answer, 'answer')
     const isSame = messages.news.length === 0 && messages.carried.length === 0
-    const fields = [
+    const inRequest = [
       ...diffSections(left.before, right.before),
       ...inMessages(messages.news),
       ...(isSame ? diffConversations(left, right) : []),
-      ...inMessages(answer.news),
-      ...diffSections(left.after, right.after),
     ]
+    const inAnswer = [...inMessages(answer.news), ...diffSections(left.after, right.after)]
     this.#reportResults(left.after, right.after)
-    return { fields, carried: [...messages.carried, ...answer.carried] }
+    return {
+      fields: [...inRequest, ...inAnswer],
+      carried: [...messages.carried, ...answer.carried],
+      isInAnswerOnly: inRequest.length === 0 && messages.carried.length === 0,
+    }
   }
 
   /** Skips a step on one side only: its contribution to the conversation counts as reported. */

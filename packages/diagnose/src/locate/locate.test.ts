@@ -207,6 +207,24 @@ describe('numbers', () => {
     expect(locations(script(), '49')).toEqual([])
   })
 
+  test('are distinguished from strings with the same digits', () => {
+    const script = new RunScript()
+      .tool('price', {}, { price: '4.90', text: 'costs 4.90\nplus tax', inner: '{"price":"4.90"}' })
+      .tool('price', {}, { price: 4.9 })
+      .print('costs 4.90\n')
+    const types = (text: string) =>
+      find(script, text).occurrences.map(
+        ({ path = 'output', inString }) => `${path} ${inString === true}`,
+      )
+    expect(types('4.90')).toEqual([
+      'result.price true',
+      'result.text false',
+      'result.inner » price true',
+      'result.price false',
+      'output false',
+    ])
+  })
+
   test('are the same number however they are written', () => {
     expect(locations(script(), '249.0')).toEqual(['in tool price result.price'])
     expect(locations(script(), '1182')).toEqual(['out tool price args.id'])

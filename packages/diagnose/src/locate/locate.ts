@@ -44,7 +44,7 @@ const search = (
     const { direction, source, name, step, site } = location
     const after = step === undefined ? view.stepBefore(seq)?.label : undefined
     const via = source === 'request' ? tools(seq, hit) : undefined
-    const { path, offset, excerpt, count } = hit
+    const { path, offset, excerpt, inString, count } = hit
     return defined({
       seq,
       at: tape.event(seq).at,
@@ -56,6 +56,7 @@ const search = (
       path: path || undefined,
       offset,
       excerpt,
+      inString,
       count,
       site,
       via,
@@ -157,6 +158,8 @@ export interface Occurrence {
   /** Byte offset in the whole file, body or stream, if that is not JSON. */
   readonly offset?: number
   readonly excerpt: MatchExcerpt
+  /** Set if the match is in a string of JSON: `"60"`, not `60`. */
+  readonly inString?: true
   readonly count: number
   /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string

@@ -3,7 +3,7 @@ import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import type { MatchExcerpt, Occurrence } from './locate.js'
 
 /** A match whose location is not attached yet. */
-export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
+export interface Hit extends Pick<Occurrence, 'excerpt' | 'count' | 'inString'> {
   readonly path?: string
   readonly offset?: number
   /** The event, if the content is spread over several. */
@@ -169,7 +169,7 @@ const searchFragments = (
   // A value that is the same in every event, such as an id, was not split.
   const isConstant = fragments.every(({ text }) => text === first.text)
   if (isConstant)
-    return searchText(first.text, matcher, path).map((hit) => ({ ...hit, seq: first.seq }))
+    return searchString(first.text, matcher, path).map((hit) => ({ ...hit, seq: first.seq }))
   const joined = fragments.map(({ text }) => text).join('')
   const [match] = matcher.findIn(joined)
   const last = fragments.at(-1)?.seq ?? first.seq
@@ -180,7 +180,7 @@ const searchFragments = (
           fragments.map(({ text, seq }) => ({ seq, bytes: text })),
           match.index + match.length - 1,
         )
-  return searchText(joined, matcher, path).map((hit) => ({ ...hit, seq }))
+  return searchString(joined, matcher, path).map((hit) => ({ ...hit, seq }))
 }
 
 /** Strings with their paths, which include `index` to tell concurrent streams apart. */
@@ -221,7 +221,7 @@ const MAX_DEPTH = 200
 /** All matches in a JSON value: strings, numbers and keys, also in JSON inside strings. */
 export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', depth = 0): Hit[] => {
   if (depth > MAX_DEPTH) return []
-  if (typeof value === 'string') return searchText(value, matcher, path)
+  if (typeof value === 'string') return searchString(value, matcher, path)
   if (typeof value === 'number') return searchNumber(value, matcher, path)
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => searchJson(item, matcher, `${path}[${index}]`, depth + 1))
@@ -247,6 +247,14 @@ export const searchText = (text: string, matcher: ValueMatcher, path: string): H
         }))
   if (hits.length > 0) return hits
   return hitsIn(text, matcher).map((hit) => ({ ...hit, path, whole: text }))
+}
+
+/** A string in JSON. Text of several lines, such as a prompt, cannot be taken for another type. */
+const searchString = (text: string, matcher: ValueMatcher, path: string): Hit[] => {
+  const hits = searchText(text, matcher, path)
+  if (text.includes('\n')) return hits
+  // A hit in JSON inside of the string has its own path and type.
+  return hits.map((hit) => (hit.path === path ? { ...hit, inString: true } : hit))
 }
 
 const hitsIn = (text: string, matcher: ValueMatcher): Hit[] => {

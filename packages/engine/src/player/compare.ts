@@ -26,6 +26,7 @@ export function bodyMismatches(recorded: Uint8Array, current: Uint8Array): Misma
         field: 'body',
         recorded: `${recorded.length} bytes`,
         current: `${current.length} other bytes`,
+        isPlain: true,
       },
     ]
   }
@@ -67,7 +68,8 @@ function compareLines(recorded: string, current: string, found: Mismatch[]): voi
   const length = Math.max(before.length, now.length)
   for (let line = 0; line < length && found.length < MISMATCHES_MAX; line += 1) {
     if (before[line] !== now[line]) {
-      found.push({ field: `line ${line + 1}`, recorded: before[line], current: now[line] })
+      const field = `line ${line + 1}`
+      found.push({ field, recorded: before[line], current: now[line], isPlain: true })
     }
   }
 }
@@ -95,6 +97,8 @@ export interface Mismatch {
   readonly field: string
   readonly recorded: unknown
   readonly current: unknown
+  /** True if the sides are lines of text or descriptions, not values that have a type. */
+  readonly isPlain?: true
 }
 
 /**

@@ -301,7 +301,6 @@ export interface ComparedText {
   readonly area?: 'messages' | 'tools' | 'requests' | 'output' | 'usage'
   readonly a: string
   readonly b: string
-  readonly form?: 'json' | 'text'
   readonly missing?: 'a' | 'b'
   readonly cut?: boolean
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ContinuePlan, Divergence } from '@retake/engine'
 import { discardOverlay, isOverlay } from '@retake/engine/plans'
-import { type Tape, defined, attempt } from '@retake/tape'
+import { type Tape, clipText, defined, attempt } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
 import {
   checkContinuable,
@@ -9,7 +9,7 @@ import {
   type Continued,
   continuedFacts,
 } from '../../agent/continue-agent.js'
-import { ReplayDiverged, offlineTailEnded } from '@retake/engine/errors'
+import { mismatchTexts, offlineTailEnded, ReplayDiverged } from '@retake/engine/errors'
 import { cliErrors } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
 import { openOwnTape, openTape } from '@retake/tape/node'
@@ -36,18 +36,13 @@ function divergenceView(tape: Tape, divergence: Divergence): DivergenceView {
     summary,
     explanation,
     ...(site !== undefined && { site: fromHere(site) }),
-    mismatches: mismatches.map(({ field, recorded, current }) => ({
-      field,
-      recorded: textOf(recorded),
-      current: textOf(current),
-    })),
+    mismatches: mismatches.map((mismatch) => {
+      const [recorded = '', current = ''] = mismatchTexts(mismatch, { indent: 2 }).map(
+        (text) => text && clipText(text, TEXT_MAX),
+      )
+      return { field: mismatch.field, recorded, current }
+    }),
   }
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined) return ''
-  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
-  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
 }
 
 type JobOutcome = Pick<

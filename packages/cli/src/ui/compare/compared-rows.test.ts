@@ -1,6 +1,7 @@
-import type { RunDiff, StepDiff, StepRef } from '@retake/diagnose'
+import { diffRuns, type RunDiff, type StepDiff, type StepRef } from '@retake/diagnose'
 import type { RunView, Step } from '@retake/tape'
 import { expect, test } from 'vitest'
+import { asks, RunScript, told, user } from '../../../../diagnose/test-support/run-script.js'
 import { comparedRows, comparedText } from './compared-rows.js'
 
 const step = (label: string): Step => ({ label, title: `title ${label}`, kind: 'tool' }) as Step
@@ -40,6 +41,28 @@ test('a step in another order is listed where the first run has it', () => {
   ])
 })
 
+test('rows are in the order in which differences arose, as `retake diff` lists them', () => {
+  const run = (shipping: string): RunView => {
+    const call = { name: 'quote', args: { order: 1182 } }
+    const first = [user('What does it cost?')]
+    return new RunScript()
+      .chat(first, [call])
+      .exchange('https://shop.example.com/shipping', '{}', [JSON.stringify({ shipping })])
+      .chat([...first, asks(call), told(JSON.stringify({ total: shipping }))], 'Done.')
+      .end()
+      .view()
+  }
+  const [a, b] = [run('4.90'), run('5.90')]
+  const diff = diffRuns(a, b)
+  expect(comparedRows(a, b, diff).map((row) => `${row.a} ${row.verdict}`)).toEqual([
+    '1 same',
+    '2 changed',
+    '1.1 changed',
+    '3 changed',
+  ])
+  expect(diff.first).toMatchObject({ a: '2' })
+})
+
 test('differences that are only carried along are counted', () => {
   const [row] = comparedRows(view('1'), view('1'), {
     steps: [differing('changed', '1', '1')],
@@ -54,13 +77,15 @@ test('a difference is two texts: messages as people read them, all else as JSON'
     area: 'messages',
     a: 'user: Hello',
     b: '',
-    form: 'text',
     missing: 'b',
   })
   expect(comparedText({ path: 'args', a: { a: 1 }, b: { a: 2 } })).toMatchObject({
     a: '{\n  "a": 1\n}',
     b: '{\n  "a": 2\n}',
-    form: 'json',
+  })
+  expect(comparedText({ path: 'shipping', a: '4.90', b: 4.9 })).toMatchObject({
+    a: '"4.90"',
+    b: '4.9',
   })
 })
 

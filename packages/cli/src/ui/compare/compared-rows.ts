@@ -20,8 +20,8 @@ import {
   descentText,
   locationOf,
   sharedDescent,
-  shownMessage,
   totalsOf,
+  valueSides,
 } from '../../compare/diff-lines.js'
 import { openStored } from '../runs/run-models.js'
 import type { RunStore } from '../../runs/run-store.js'
@@ -168,23 +168,14 @@ const TEXT_MAX = 100_000
 
 /** A difference as two texts for a side-by-side view. */
 export function comparedText(diff: ValueDiff & Partial<Pick<FieldDiff, 'area'>>): ComparedText {
-  const [a, b] = [sideOf(diff.a), sideOf(diff.b)]
+  const [a = '', b = ''] = valueSides(diff, { indent: 2 })
   const missing = diff.a === undefined ? 'a' : diff.b === undefined ? 'b' : undefined
   return {
     what: diff.path,
     ...(diff.area && { area: diff.area }),
-    a: a.text.slice(0, TEXT_MAX),
-    b: b.text.slice(0, TEXT_MAX),
-    form: a.isJson || b.isJson ? 'json' : 'text',
+    a: a.slice(0, TEXT_MAX),
+    b: b.slice(0, TEXT_MAX),
     ...(missing && { missing }),
-    ...((a.text.length > TEXT_MAX || b.text.length > TEXT_MAX) && { cut: true }),
+    ...((a.length > TEXT_MAX || b.length > TEXT_MAX) && { cut: true }),
   }
-}
-
-function sideOf(value: unknown): { text: string; isJson: boolean } {
-  if (value === undefined) return { text: '', isJson: false }
-  if (typeof value === 'string') return { text: value, isJson: false }
-  const message = shownMessage(value)
-  if (message !== undefined) return { text: message, isJson: false }
-  return { text: JSON.stringify(value, undefined, 2), isJson: true }
 }

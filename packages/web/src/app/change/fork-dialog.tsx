@@ -1,4 +1,4 @@
-import { plural } from '@retake/tape/present'
+import { plural, valueTexts } from '@retake/tape/present'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
@@ -427,7 +427,7 @@ function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) 
         <div className="mt-1 flex items-start gap-2 text-sm">
           <span className="shrink-0 text-muted">recorded</span>
           <del className="line-clamp-3 min-w-0 flex-1 font-mono break-words text-danger">
-            {String(recorded)}
+            {valueTexts([recorded, value])[0]}
           </del>
           <button
             type="button"

@@ -1,9 +1,11 @@
-import type { BranchEdit } from '@retake/tape'
+import { type BranchEdit, parseJson } from '@retake/tape'
+import { valueTexts } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
+import type { EditableText } from '../../api/run-repository.js'
 import type { RunHead } from '../../model/run-source.js'
 import { useBackend } from '../sources/backend.js'
 import { readFieldPath } from './field-path.js'
-import { rowTextOf } from './json-tree.js'
+import { asClipped } from './json-tree.js'
 import { indexed } from './text-parts.js'
 import { VisibleText } from './text.js'
 
@@ -35,8 +37,12 @@ function Edit(props: {
     queryFn: async () => (await live?.editable(parent, label)) ?? {},
     enabled: live !== undefined && edit.target !== 'draw',
   })
-  const text = edit.target === 'request' ? before?.request?.text : before?.answer?.text
-  const old = text === undefined ? undefined : valueAt(text, edit.path)
+  const recorded = edit.target === 'request' ? before?.request : before?.answer
+  const clipped = asClipped(edit.value)
+  const [old, now = ''] = valueTexts([
+    recorded && valueAt(recorded, edit.path),
+    clipped === undefined ? edit.value : `${clipped.head}…`,
+  ])
   return (
     <li className="line-clamp-4 border-l-2 border-accent pl-2 font-mono wrap-anywhere">
       <span className="text-muted">
@@ -52,24 +58,22 @@ function Edit(props: {
         </>
       )}
       <ins className="text-good no-underline">
-        <VisibleText text={rowTextOf(edit.value).text.slice(0, SHOWN)} />
+        <VisibleText text={now.slice(0, SHOWN)} />
       </ins>
     </li>
   )
 }
 
-/** The value at a path in JSON, as text; undefined if it is missing. */
-export function valueAt(text: string, path: string | undefined): string | undefined {
-  if (path === undefined) return text
-  try {
-    let value: unknown = JSON.parse(text)
-    for (const key of readFieldPath(path.replaceAll(/\[(\d+)\]/g, '.$1'))) {
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
-        return undefined
-      value = (value as Record<string, unknown>)[key]
-    }
-    return rowTextOf(value).text
-  } catch {
-    return undefined
+/** The recorded value at a path; undefined if it is missing. */
+export function valueAt(
+  { form, text }: Pick<EditableText, 'form' | 'text'>,
+  path: string | undefined,
+): unknown {
+  let value: unknown = form === 'json' ? parseJson(text) : text
+  if (path === undefined) return value
+  for (const key of readFieldPath(path.replaceAll(/\[(\d+)\]/g, '.$1'))) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Record<string, unknown>)[key]
   }
+  return value
 }
