@@ -42,7 +42,7 @@ test('blame names the tool and its echo within a budget, and continues from stor
 
   const planned = await workspace.retake([...blame, '--dry-run', '--json'])
   expect(planned.code).toBe(0)
-  expect(planned.stderr).toMatch(/4 steps · \d+ to \d+ forks · 0 live steps · 0 tokens/)
+  expect(planned.stderr).toMatch(/4 steps to search · \d+ to \d+ forks · 0 live steps · 0 tokens/)
   expect(JSON.parse(planned.stdout)).toMatchObject({
     estimate: { steps: 4, tokens: { least: 0, most: 0 }, effects: {} },
   })

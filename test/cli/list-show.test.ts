@@ -56,6 +56,30 @@ await fetch(process.argv[2] + first)
   expect((await retake(['list', '-n', '1'])).stdout).toContain(' done ')
 })
 
+test('steps are counted alike when recording, listing, showing and blaming a run', async () => {
+  const workspace = await makeWorkspace()
+  onTestFinished(() => workspace.remove())
+  const provider = await startProvider({ seed: 11, maxLatencyMs: 0 })
+  onTestFinished(provider.close)
+  await writeFile(join(workspace.folder, 'policy.txt'), 'Within 60 days.\n')
+  // Its tool is not wrapped, so that step 1.1 is only in the conversation.
+  const { stderr } = await workspace.record('policy.mjs', { provider })
+  const [counts = '', steps, inferred] =
+    /(\d+) steps, (\d+) inferred tool calls?(?= · )/.exec(stderr) ?? []
+  expect(stderr).toMatch(/^recorded .* · \d+ steps, \d+ inferred tool calls? · /m)
+  const shown = (await workspace.retake(['show', 'last'])).stdout
+  expect(shown).toMatch(new RegExp(`^${counts} · \\d+ model calls · `, 'm'))
+  expect(shown.match(/^ *\d+(?:\.\d+)? {2,}/gm)).toHaveLength(Number(steps) + Number(inferred))
+  const listed = JSON.parse((await workspace.retake(['list', '--json'])).stdout) as object
+  expect(listed).toMatchObject({ steps: Number(steps) })
+  const blame = ['blame', 'last', '--expect', 'x', '--dry-run', '--json']
+  const planned = await workspace.retake(blame, { env: { OPENAI_API_KEY: 'none' } })
+  expect(planned.stderr).toContain(`${counts} to search · `)
+  expect(JSON.parse(planned.stdout)).toMatchObject({
+    estimate: { steps: Number(steps), inferred: Number(inferred) },
+  })
+})
+
 test('an empty list says on stderr how to begin', async () => {
   const { retake } = await folderWith({})
   const { stdout, stderr, code } = await retake(['list'])
@@ -91,7 +115,7 @@ describe('a run with steps', () => {
     expect(stdout).toMatch(/^\d{8}-\d{6}-[a-z]{4} {2}openai-chat\n/)
     expect(stdout).toMatch(/^done · .* · Node \d+\.\d+\.\d+$/m)
     expect(stdout).toMatch(
-      /^\d+ model calls · \d+ tool calls? · \d+ events\n\d+ tokens in, \d+ out in 11 of 12 calls · cost unknown$/m,
+      /^\d+ steps, 1 inferred tool call · \d+ model calls · \d+ tool calls? · \d+ events\n\d+ tokens in, \d+ out in 11 of 12 calls · cost unknown$/m,
     )
     expect(stdout).toMatch(/^1 +\d+(\.\d+)? m?s +.* model .*/m)
     expect(stdout).not.toMatch(/^\d.*…$/m)

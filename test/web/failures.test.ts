@@ -34,8 +34,20 @@ beforeAll(async () => {
   crashed = runsOf(workspace)[0] ?? ''
   writeTeamRun(folder, 'team')
   mkdirSync(join(folder, '.retake', 'blame'), { recursive: true })
-  const found = { ...findingsFile('blamed'), oracle: 'stdout:/DENIED/' }
+  const found = {
+    ...findingsFile('blamed'),
+    oracle: 'stdout:/DENIED/',
+    steps: ['2', '5'].map((label) => ({ label, did: `tool ${label} with nothing` })),
+  }
   writeFileSync(join(folder, '.retake', 'blame', 'blamed.json'), JSON.stringify(found))
+  writeTape(folder, { id: 'requests' }, (tape) => {
+    const asked = { url: 'https://shop.example.com/orders' }
+    const told = { status: 500, statusText: 'Internal Server Error' }
+    tape.exchange('', ['{"error":"no ', 'stock"}'], { asked, told })
+    const refused = { class: 'Error', name: 'Error', message: 'refused', stack: 'Error: refused' }
+    const op = tape.add({ type: 'request', seam: 'fetch', method: 'GET', headers: [], ...asked })
+    tape.add({ type: 'deliver', op, part: 'error', error: refused })
+  })
   writeTape(folder, { id: 'blamed' }, (tape) => {
     for (let step = 1; step <= 12; step++) tape.tool(`tool ${step}`, {}, { result: step })
   })
@@ -119,8 +131,27 @@ test('a run that failed the oracle of a blame search says so, also in the list, 
   const cause = page.getByRole('button', { name: /^Steps? .* made this run fail/ })
   const [, step = ''] = /^Steps? (\S+)/.exec(await cause.innerText()) ?? []
   await selected(page, step).waitFor()
+  expect(await cause.innerText()).toMatch(
+    /^Step 2 \(tool 2 with nothing\) and step 5 \(tool 5 with nothing\) together made this run fail/,
+  )
+  const verdicts = page.locator('[data-blame]')
+  await page.locator('[data-step="1"]').click()
+  await expect
+    .poll(() => verdicts.innerText(), patiently)
+    .toMatch(/clear[^]*pinned with all clear steps passed/)
   await page.getByText('check stdout:/DENIED/').waitFor()
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('failed your check')
+})
+
+test('an HTTP step opens at its answer, or at its error, without a time to a first token', async () => {
+  const page = await open('/runs/requests?step=1')
+  await page.getByText('500 Internal Server Error', { exact: true }).waitFor()
+  expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Response')
+  expect(await page.getByText('time to first token').count()).toBe(0)
+  await page.locator('[data-step="2"]').click()
+  await expect
+    .poll(() => page.getByRole('tab', { selected: true }).innerText(), patiently)
+    .toBe('Error')
 })
 
 test('a long key wraps with its value below it and takes no more space than it needs', async () => {

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { isTrustedRun, trustedRunsFile } from '@retake/engine/runs'
 import { openTape } from '@retake/tape/node'
-import { duration, plural } from '@retake/tape/present'
+import { countSteps, duration, stepCountsText } from '@retake/tape/present'
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere, type Paint, linesOf } from '../terminal/terminal.js'
@@ -13,8 +13,8 @@ export function recordingLine(
   paint: Paint,
   facts = recordingFacts(recording),
 ): string {
-  const { steps, ms, cutOff, trusted, notCaptured } = facts
-  const said = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)]
+  const { ms, cutOff, trusted, notCaptured } = facts
+  const said = [...exitOf(recording), stepCountsText(facts), duration(ms), next(recording)]
   const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
   return linesOf(
     line,
@@ -46,7 +46,7 @@ export function recordingFacts({ tape: file }: AgentRecording) {
   const tape = openTape(file)
   const view = viewRun(tape)
   return {
-    steps: view.recordedSteps.length,
+    ...countSteps(view),
     ms: view.durationMs,
     cutOff: view.status === 'truncated',
     /** True if this machine remembers recording the run, so that it may be started again. */

@@ -25,6 +25,7 @@ import {
   repairSentence,
   roleWord,
   stepsText,
+  namedFindings,
   verdictSentence,
 } from '@retake/tape/present'
 
@@ -44,14 +45,7 @@ function bar(rate: Rate | undefined, width: number): string {
 
 function verdictText({ findings, steps }: FindingsFile): string {
   const { why } = findings
-  const stepOf = (label: string): SearchedStep | undefined =>
-    steps.find((step) => step.label === label)
-  const sentence = verdictSentence({
-    findings,
-    nameOf: (label) =>
-      findings.verdict === 'no attributable step' ? stepOf(label)?.name : stepOf(label)?.did,
-    freeOf: (label) => stepOf(label)?.free,
-  })
+  const sentence = verdictSentence(namedFindings(findings, steps))
   return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 

@@ -137,6 +137,8 @@ export interface SearchedStep {
   readonly did: string
   /** Where the agent's code made the call, as `file:line:column`. */
   readonly site?: string
+  /** Set for a tool call that appears only in the conversation. */
+  readonly isInferred?: true
   /** Command of the process it belongs to, unless that is the run itself. */
   readonly process?: string
   /** Name and arguments of a tool. */

@@ -39,7 +39,7 @@ import type { Interventions } from './interventions.js'
 import { processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
-import { cost, count, labelRanges, plural, namesCauses } from '@retake/tape/present'
+import { cost, count, labelRanges, namesCauses, plural, stepCountsText } from '@retake/tape/present'
 
 export type Estimate = ReturnType<typeof estimateSearch>
 
@@ -63,6 +63,7 @@ interface Range {
 
 export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) {
   const count = steps.length
+  const inferred = steps.filter((step) => step.inferred).length
   const { simulator } = interventions
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
@@ -86,7 +87,9 @@ export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) 
   })
   const acting = live.filter(hasEffects).map(effectName)
   return {
-    steps: count,
+    /** Like in the list of runs. Steps that the search cannot free do not count. */
+    steps: count - inferred,
+    inferred,
     /** From one cause of a deterministic agent to several of a noisy one. */
     forks,
     liveSteps: whole(times(live.length)),
@@ -103,10 +106,10 @@ export function estimateLine(
   estimate: Estimate,
   { maxForks, maxUsd }: Pick<BlameSearch, 'maxForks' | 'maxUsd'>,
 ): string {
-  const { steps, forks, liveSteps, tokens, costUsd } = estimate
+  const { forks, liveSteps, tokens, costUsd } = estimate
   const budget = maxUsd === undefined ? '' : `, at most $${maxUsd}`
   return [
-    plural(steps, 'step'),
+    `${stepCountsText(estimate)} to search`,
     `${rangeText(forks)} forks`,
     `${rangeText(liveSteps)} live steps`,
     `${rangeText(tokens)} tokens`,
@@ -619,6 +622,7 @@ function searchedStep(step: TreeStep, { interventions }: BlameSearch): SearchedS
     did: prefix === '' ? didText(step) : `step ${ownLabel} of ${program}: ${didText(step)}`,
     ...defined({
       site,
+      isInferred: step.inferred || undefined,
       process: process.title,
       tool: toolName,
       arguments: step.call()?.args,

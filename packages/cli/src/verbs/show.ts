@@ -48,11 +48,13 @@ import {
   STEP_CELLS,
   costText,
   countCalls,
+  countSteps,
   duration,
   localTime,
   plural,
   rowOf,
   runEnd,
+  stepCountsText,
   tokensText,
   type StepRow,
 } from '@retake/tape/present'
@@ -159,6 +161,7 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
       width,
     ),
     [
+      stepCountsText(countSteps(view)),
       plural(totals.modelCalls, 'model call'),
       plural(totals.toolCalls, 'tool call'),
       plural(events, 'event'),

@@ -99,6 +99,14 @@ test('tools that always answer the same are named where no step explains it', ()
   )
 })
 
+test('names of nearly all steps are not listed', () => {
+  const steps = withoutEchoes.steps.map((step) => ({ ...step, isUnchanged: true }))
+  const findings = sampleFindings({ steps, causes: [], verdict: 'no attributable step' })
+  expect(verdictSentence({ findings })).toBe(
+    'No step explains this failure: look at the prompt and the code.',
+  )
+})
+
 test('a repair is shown with its pass rate', () => {
   expect(repairSentence(sampleFindings())).toBe(
     'If steps 2 and 7 had answered otherwise, the run would have passed 8 of 8 times (56–100 %).',

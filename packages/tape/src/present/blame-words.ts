@@ -44,6 +44,31 @@ export interface NamedFindings {
   readonly freeOf?: (label: string) => string | undefined
 }
 
+/** What is stored about a searched step. */
+export interface SearchedStepWords {
+  readonly label: string
+  /** Kind and name: `tool search_policy`. */
+  readonly name?: string | undefined
+  /** Its action in a sentence: `the model called get_order with id 1128`. */
+  readonly did?: string | undefined
+  /** How it was answered while free. */
+  readonly free?: string | undefined
+}
+
+/** A cause is named by what it did; what never changes, by its tool or model. */
+export function namedFindings(
+  findings: BlameFindings,
+  steps: readonly SearchedStepWords[],
+): NamedFindings {
+  const byLabel = new Map(steps.map((step) => [step.label, step]))
+  const word = findings.verdict === 'no attributable step' ? 'name' : 'did'
+  return {
+    findings,
+    nameOf: (label) => byLabel.get(label)?.[word],
+    freeOf: (label) => byLabel.get(label)?.free,
+  }
+}
+
 /** The result of a search in one sentence, or two if the reader has to do something. */
 export function verdictSentence(named: NamedFindings): string {
   const { findings } = named
@@ -168,7 +193,9 @@ function noStepSentence({ findings, nameOf }: NamedFindings): string {
     isUnchanged ? [nameOf?.(label) ?? `step ${label}`] : [],
   )
   const same = [...new Set(names)]
-  const which = same.length === 0 ? '' : `, or at what always answers the same (${same.join(', ')})`
+  // More names than these are nearly all steps, which points nowhere.
+  const isShort = same.length > 0 && same.length < LISTED_MAX
+  const which = isShort ? `, or at what always answers the same (${same.join(', ')})` : ''
   return `No step explains this failure: look at the prompt and the code${which}.`
 }
 

@@ -48,6 +48,32 @@ export function runEnd(run: {
   return exit?.code ? `exit code ${exit.code}` : undefined
 }
 
+/**
+ * Counts of a run, the same in every list, page and receipt. A step is an operation on the tape. A
+ * tool call that appears only in the conversation, such as 2.1, is listed but not counted as a step.
+ */
+export interface StepCounts {
+  readonly steps: number
+  readonly inferred: number
+}
+
+export const countSteps = ({
+  steps,
+  recordedSteps,
+}: {
+  readonly steps: readonly unknown[]
+  readonly recordedSteps: readonly unknown[]
+}): StepCounts => ({
+  steps: recordedSteps.length,
+  inferred: steps.length - recordedSteps.length,
+})
+
+/** `4 steps, 2 inferred tool calls`. */
+export const stepCountsText = ({ steps, inferred }: StepCounts): string =>
+  [plural(steps, 'step'), ...(inferred > 0 ? [plural(inferred, 'inferred tool call')] : [])].join(
+    ', ',
+  )
+
 /** Number of answered model calls, and of those that report tokens. */
 export interface CountedCalls {
   readonly answered: number

@@ -1,4 +1,5 @@
 import { type BlamedStep, type BlameFindings, isRecord } from '@retake/tape'
+import type { SearchedStepWords } from '@retake/tape/present'
 
 /** Worst first. Of several steps at one pixel, the worst is shown. */
 export const BLAME_ROLES = [
@@ -30,6 +31,13 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
     at: file.at,
     oracle: file.oracle,
     findings: file.findings,
+    steps: (file.steps ?? []).map(({ label, name, did, free, isInferred }) => ({
+      label,
+      name,
+      did,
+      free,
+      isInferred,
+    })),
     facts: {
       newForks,
       forcedAnswers,
@@ -44,7 +52,7 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
 const withoutNulls = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_key, each: unknown) => each ?? undefined) as T
 
-interface BlameFile extends Pick<RunBlame, 'at' | 'oracle'> {
+interface BlameFile extends Pick<RunBlame, 'at' | 'oracle'>, Partial<Pick<RunBlame, 'steps'>> {
   readonly version: number
   readonly run: string
   readonly findings: BlameFindings & { readonly version: number }
@@ -57,7 +65,14 @@ export interface RunBlame {
   readonly at: number
   readonly oracle: string
   readonly findings: BlameFindings
+  /** What the searched steps did, in the order of `findings.steps`; may be empty. */
+  readonly steps: readonly SearchedStepView[]
   readonly facts: SearchFactsView
+}
+
+export interface SearchedStepView extends SearchedStepWords {
+  /** True for a tool call that appears only in the conversation. */
+  readonly isInferred?: boolean | undefined
 }
 
 export interface SearchFactsView {

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { BlameFindings } from '@retake/tape'
-import { confidenceText, ROLE_WORDS, verdictSentence } from '@retake/tape/present'
+import { confidenceText, namedFindings, ROLE_WORDS, verdictSentence } from '@retake/tape/present'
 import type { TeamJob, JobResult } from '../../jobs/jobs.js'
 import { type Html, moment, money, postButton } from './layout.js'
 
@@ -101,12 +101,7 @@ interface BlameSummary {
 function blamed(result: JobResult, viewer: string): Html {
   const { findings, steps = [], reason } = result.summary as BlameSummary
   if (findings === undefined) return html`<p>Nothing to blame: the run passes (${reason}).</p>`
-  const step = (label: string) => steps.find((each) => each.label === label)
-  const sentence = verdictSentence({
-    findings,
-    nameOf: (label) => step(label)?.did,
-    freeOf: (label) => step(label)?.free,
-  })
+  const sentence = verdictSentence(namedFindings(findings, steps))
   return html`<p>${sentence} ${findings.why}</p>
     <p class="muted">${confidenceText(findings)}</p>
     <ul>

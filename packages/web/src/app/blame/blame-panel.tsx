@@ -11,7 +11,7 @@ import {
   plural,
   PURPOSE_WORDS,
   repairSentence,
-  verdictSentence,
+  stepCountsText,
 } from '@retake/tape/present'
 import { useRef, useState } from 'react'
 import { Badge } from '../design/badge.js'
@@ -236,7 +236,9 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
                 </th>
                 <td className={`${CELL} overflow-hidden @max-[560px]:[&_[data-interval]]:hidden`}>
                   {alone === undefined ? (
-                    <span className="text-sm text-muted">not tried</span>
+                    <span className="text-sm text-muted">
+                      {step.role === 'clear' ? 'passed, pinned with others' : 'not tried'}
+                    </span>
                   ) : (
                     <RateLine rate={alone} />
                   )}
@@ -265,7 +267,7 @@ const COUNTED: readonly (readonly [role: StepRole, one: string, many: string])[]
 function countsText(view: BlameView): string {
   const causes = view.causeLabels.length
   return [
-    `${plural(view.findings.steps.length, 'step')} searched`,
+    `${stepCountsText(view.counts)} searched`,
     ...(causes === 0 ? [] : [plural(causes, 'in a cause', 'in causes')]),
     ...COUNTED.flatMap(([role, one, many]) => {
       const number = view.countOf(role)
@@ -545,7 +547,7 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
   return (
     <div className="flex flex-col gap-2">
       <h2 data-testid="verdict" className="text-lg font-medium">
-        {verdictSentence(view)}
+        {view.sentence}
       </h2>
       {why !== undefined && (
         <p>

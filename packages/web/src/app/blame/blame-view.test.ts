@@ -34,6 +34,27 @@ test('the line rises at a tested point, not on the way to it', () => {
   expect(end).toBeLessThan(start)
 })
 
+test('the sentence names what the steps of a cause did, and counts are those of the run', () => {
+  const causes = [{ role: 'root', steps: ['5'], sufficiency: rateOf(6, 6), shares: [1] } as const]
+  const findings = sampleFindings({
+    causes,
+    steps: [stepIn('4', 'clear'), stepIn('4.1', 'clear'), stepIn('5', 'root')],
+  })
+  const file = findingsFile('r', findings)
+  const steps = [
+    { label: '4', kind: 'model' },
+    { label: '4.1', kind: 'tool', isInferred: true },
+    { label: '5', kind: 'tool', did: 'search_policy with query "refund window"' },
+  ]
+  const view = new BlameView(readRunBlame({ ...file, steps }, 'r'))
+  expect(view.sentence).toBe(
+    'Step 5 (search_policy with query "refund window") made this run fail.',
+  )
+  expect(view.counts).toEqual({ steps: 2, inferred: 1 })
+  const older = new BlameView(readRunBlame({ ...file, steps: undefined }, 'r'))
+  expect(older.sentence).toBe('Step 5 made this run fail.')
+})
+
 test('a rate outside of 0 and 1 stays on the drawing', () => {
   const scale = riskScale(200, 0)
   expect(scale.y(7)).toBe(scale.y(1))

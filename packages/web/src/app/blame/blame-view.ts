@@ -7,7 +7,13 @@ import type {
   RiskPoint,
   StepRole,
 } from '@retake/tape'
-import { clampRate, labelRanges } from '@retake/tape/present'
+import {
+  clampRate,
+  labelRanges,
+  namedFindings,
+  type StepCounts,
+  verdictSentence,
+} from '@retake/tape/present'
 import { BLAME_ROLES, type RunBlame } from '../../model/run-blame.js'
 
 /** A shape for each role, so that roles are recognizable without colour. */
@@ -101,6 +107,15 @@ export class BlameView {
     for (const [index, { label }] of this.findings.steps.entries()) this.#indexes.set(label, index)
     const labels = this.findings.causes.flatMap(({ steps }) => steps)
     this.causeLabels = [...new Set(labels.map((label) => label.split(':')[0] ?? label))]
+  }
+
+  get sentence(): string {
+    return verdictSentence(namedFindings(this.findings, this.blame.steps))
+  }
+
+  get counts(): StepCounts {
+    const inferred = this.blame.steps.filter(({ isInferred }) => isInferred).length
+    return { steps: this.findings.steps.length - inferred, inferred }
   }
 
   /** Index of a searched step; -1 if the step was not searched. */

@@ -118,12 +118,11 @@ export function BlameLine({ run, label }: { run: Run; label: string }) {
   const facts = [
     ['necessary', isNecessary ? 'yes' : 'no'],
     ['sufficient', isSufficient ? 'yes' : 'no'],
-    [
-      'only this one pinned',
-      alone === undefined || alone.forks === 0
-        ? 'not tried'
-        : `${failuresText(alone)}, ${intervalText(alone)}`,
-    ],
+    alone === undefined || alone.forks === 0
+      ? role === 'clear'
+        ? ['pinned with all clear steps', 'passed']
+        : ['only this one pinned', 'not tried']
+      : ['only this one pinned', `${failuresText(alone)}, ${intervalText(alone)}`],
   ] as const
   return (
     <p

@@ -1,11 +1,11 @@
 import { Menu } from '@base-ui/react/menu'
-import { clock, count, plural } from '@retake/tape/present'
+import { clock, count, plural, stepCountsText } from '@retake/tape/present'
 import { useId, useState } from 'react'
 import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { ChevronDownIcon, CloseIcon } from '../design/icons.js'
 import { type ChoiceField, choicesOf, type FilteredRows, isEmpty } from './row-filter.js'
-import { laneName, type RowStore, stepCounts } from './row-store.js'
+import { laneName, type RowStore } from './row-store.js'
 import type { Run } from './use-run.js'
 import type { Filtering } from './use-selection.js'
 
@@ -40,7 +40,7 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
       <CostFilter filtering={filtering} />
       <TimeChip filtering={filtering} />
       <output className="ml-auto shrink-0 pl-2 whitespace-nowrap">
-        {isEmpty(filter) ? stepCounts(rows) : hiddenText(shown)}
+        {isEmpty(filter) ? stepCountsText(rows) : hiddenText(shown)}
       </output>
       {!isEmpty(filter) && (
         <Button look="quiet" className="h-6 shrink-0 px-1.5 text-sm" onClick={clear}>

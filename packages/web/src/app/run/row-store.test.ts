@@ -4,11 +4,12 @@ import {
   type RowState,
   type StepRow,
   toColumns,
+  stepCountsText,
 } from '@retake/tape/present'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CRASH_LABEL } from '../../model/run-source.js'
-import { RowStore, stepCounts } from './row-store.js'
+import { RowStore } from './row-store.js'
 
 const rowOf = (label: string, changes: Partial<StepRow> = {}): StepRow => ({
   ...blankRow({ label }),
@@ -57,8 +58,8 @@ describe('the rows of a run', () => {
     store.add(rows(0, [rowOf('1'), rowOf('2'), rowOf(CRASH_LABEL)]))
     store.add(rest([rowOf('1.1', { parent: '1', inferred: true })]))
     expect([store.length, store.steps, store.inferred]).toEqual([4, 2, 1])
-    expect(stepCounts(store)).toBe('2 steps, 1 inferred tool call')
-    expect(stepCounts({ steps: 1, inferred: 0 })).toBe('1 step')
+    expect(stepCountsText(store)).toBe('2 steps, 1 inferred tool call')
+    expect(stepCountsText({ steps: 1, inferred: 0 })).toBe('1 step')
   })
 
   test('rows after a hole are refused', () => {

@@ -3,7 +3,6 @@ import {
   type ArrayName,
   type ColumnName,
   isSameRow,
-  plural,
   ROW_COLUMNS,
   rowAt,
   type RowColumns,
@@ -108,12 +107,6 @@ function longer<T extends Float64Array | Int32Array | Uint8Array>(array: T): T {
 const RUNNING = STATES.indexOf('running')
 const IN_DOUBT = STATES.indexOf('in doubt')
 const ABORTED = STATES.indexOf('aborted')
-
-/** Counts of a run. Every view names recorded and inferred steps separately. */
-export const stepCounts = ({ steps, inferred }: Pick<RowStore, 'steps' | 'inferred'>): string =>
-  [plural(steps, 'step'), ...(inferred > 0 ? [plural(inferred, 'inferred tool call')] : [])].join(
-    ', ',
-  )
 
 /**
  * The rows of a run as they arrive: recorded rows in order, each followed by the steps inferred from

@@ -10,9 +10,9 @@ import {
   namesCauses,
   plural,
   runEnd,
+  stepCountsText,
   STATES,
   tokensText,
-  verdictSentence,
 } from '@retake/tape/present'
 import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
@@ -29,7 +29,7 @@ import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
-import { type RowStore, stepCounts } from './row-store.js'
+import type { RowStore } from './row-store.js'
 import { type Reading, type Run, useRows, useRun } from './use-run.js'
 import { RunWorkspace } from './run-workspace.js'
 import { useFilter, useList, useNarrow, useSelection } from './use-selection.js'
@@ -105,16 +105,14 @@ function BlameOutcome({ run, view }: { run: Run; view: BlameView }) {
   return (
     <p className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
       {label === undefined ? (
-        <TextButton className="text-lg font-medium" onClick={() => show('blame')}>
-          {verdictSentence(view)}
-        </TextButton>
+        <span className="text-lg font-medium">{view.sentence}</span>
       ) : (
         <button
           type="button"
           className="text-left text-lg font-medium text-danger hover:underline"
           onClick={() => select(label)}
         >
-          {verdictSentence(view)}
+          {view.sentence}
         </button>
       )}
       <span className="min-w-0 text-muted wrap-anywhere">
@@ -383,8 +381,8 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed
     return `reading ${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')}`
   if (!rows.isComplete) return 'reading totals'
   return head.status === 'recording'
-    ? `recording · ${stepCounts(rows)} so far`
-    : `${stepCounts(rows)}, ${plural(head.events, 'event')}`
+    ? `recording · ${stepCountsText(rows)} so far`
+    : `${stepCountsText(rows)}, ${plural(head.events, 'event')}`
 }
 
 /** Problems while reading a run. The part that was read is still shown. */

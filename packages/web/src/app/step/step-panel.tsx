@@ -68,11 +68,14 @@ const callTitle = (kind: StepDetail['kind']): string =>
 
 function chooseTab(
   tabs: readonly StepTab[],
+  { kind, response }: StepDetail,
   { tab, field }: { readonly tab: string | undefined; readonly field: string | undefined },
 ): StepTab | undefined {
   const named = (value: string | undefined): StepTab | undefined =>
     tabs.find((each) => each.value === value)
-  return named(tab) ?? named(tabOfField(field ?? '')) ?? tabs[0]
+  // What came of a request: many requests, such as GET, have no body to show.
+  const outcome = kind === 'http' ? named(response === undefined ? 'error' : 'response') : undefined
+  return named(tab) ?? named(tabOfField(field ?? '')) ?? outcome ?? tabs[0]
 }
 
 /** Not in reports. The editor is large and rarely needed. */
@@ -181,11 +184,12 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
         name: 'took',
         value: latencyMs === undefined ? undefined : duration(latencyMs),
       },
-    firstMs !== undefined && {
-      path: 'timeToFirstChunkMs',
-      name: 'time to first token',
-      value: duration(firstMs),
-    },
+    kind === 'model' &&
+      firstMs !== undefined && {
+        path: 'timeToFirstChunkMs',
+        name: 'time to first token',
+        value: duration(firstMs),
+      },
     kind === 'model' && { path: 'finishReason', name: 'finish', value: detail.finishReason },
     { path: 'at', name: 'at', value: `+${clock(detail.at)}` },
     lane !== 0 && { path: 'lane', name: 'lane', value: laneName(head, lane) },
@@ -326,7 +330,7 @@ export function StepPanel({ run }: { run: Run }) {
 function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
   const { tab, field, show } = useSelection()
   const tabs = tabsOf(detail)
-  const shown = chooseTab(tabs, { tab, field })
+  const shown = chooseTab(tabs, detail, { tab, field })
   useCommands((add) => {
     for (const [index, { value, title }] of tabs.entries())
       add('Look', `step.tab.${value}`, `Show ${title}`, index < 9 ? [String(index + 1)] : [], () =>

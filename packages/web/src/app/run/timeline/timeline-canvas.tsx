@@ -6,11 +6,11 @@ import {
   plural,
   ROLE_WORDS,
   type StepRow,
+  stepCountsText,
 } from '@retake/tape/present'
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import type { SeenRole } from '../../blame/blame-view.js'
 import { RoleName } from '../../blame/role-mark.js'
-import { stepCounts } from '../row-store.js'
 import type { Run } from '../use-run.js'
 import { useSelection } from '../use-selection.js'
 import {
@@ -171,7 +171,7 @@ function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, he
   const names = lines.slice(0, 20).map(({ name }) => name)
   const { length: pauses } = scale.gaps
   const parts = [
-    `${stepCounts(rows)} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
+    `${stepCountsText(rows)} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
     lines.length > 1 && `lanes: ${names.join(', ')}`,
     pauses > 0 && `${plural(pauses, 'pause')} without a step, compressed`,
     heat !== undefined && heatText(heat, rows),
