@@ -84,7 +84,9 @@ async function killAndResume(kill: number) {
   for (let again = 0; isKilled; again++) {
     const afterMs = kill % 3 === 0 && again === 0 ? Math.random() * writesMs : Infinity
     const resumed = await runAndKill(['resume', tape, '--json'], folder, afterMs)
-    isKilled = resumed.signal !== null
+    // It may have come to its end just before the kill.
+    isKilled = resumed.signal !== null && openTape(tape).status === 'truncated'
+    if (resumed.signal !== null && !isKilled) break
     if (isKilled) continue
     if (resumed.code !== 0) return { settled, failure: `kill ${kill}: ${resumed.stderr}` }
     const report = JSON.parse(resumed.stderr.trim().split('\n').at(-1) ?? '{}') as {

@@ -370,6 +370,61 @@ console.log(JSON.stringify(replayed.output), count())
     },
   )
 
+  const moduleOf = (head: string): string => `import { defineAgent, tool } from '@retake/engine'
+${head}
+const db = open('shop.db')
+db.exec('pragma foreign_keys = on; create table if not exists t (id integer primary key, v)')
+db.prepare('insert into t (v) values (?)').run('loaded')
+const insert = db.prepare('insert into t (v) values (?)')
+const all = db.prepare('select v from t order by id')
+const loaded = all.all().length
+const memory = open(':memory:')
+memory.exec("create table notes (text); insert into notes values ('note')")
+const note = memory.prepare('select text from notes')
+// better-sqlite3 asks its connection whether a transaction is open.
+const many = db.transaction?.((name) => insert.run(name))
+const ask = tool('ask', async () => 'recorded')
+export const handle = defineAgent('agent.mjs#handle', async ({ name }) => {
+  if (many === undefined) {
+    db.exec('begin')
+    insert.run(name)
+    db.exec('commit')
+  } else many(name)
+  insert.run(await ask())
+  const rows = []
+  for (const { v } of all.iterate()) rows.push(v)
+  console.log(rows.join(), note.get().text, loaded > 0, db.prepare('pragma foreign_keys').get().foreign_keys)
+  return rows.length
+})
+`
+  const caller = `
+import { record } from '@retake/engine'
+import { handle } from './agent.mjs'
+await record({ name: 'order', input: { name: 'asked' } }, handle)
+`
+  test.each(libraries.flatMap((library) => ['22', '24'].map((node) => ({ ...library, node }))))(
+    '$name: a database that the module of a function run opens is served, and copied to go live, on Node $node',
+    async ({ name, head, node: major }) => {
+      // Node 24 changes the handling of node:sqlite most.
+      if ((name === 'node:sqlite') !== (major === '24')) soakOnly()
+      const files = { 'agent.mjs': moduleOf(head), 'server.mjs': caller, 'answer.json': '"forked"' }
+      const { node, retake, digest, folder } = await databaseFolder(files, major)
+      const { stdout, stderr } = await node(['server.mjs'])
+      expect(stdout, stderr).toBe('loaded,asked,recorded note true 1\n')
+      const before = await digest('shop.db')
+      expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout })
+      expect((await retake(['rerun', 'last'])).stderr).toContain('identical')
+      const forked = await retake(['fork', 'last', '--at', '1', '--response', 'answer.json'])
+      expect(forked.stdout, forked.stderr).toBe('loaded,asked,recorded,forked note true 1\n')
+      expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: forked.stdout })
+      expect(await digest('shop.db'), 'nothing has written to the database').toBe(before)
+      await rm(join(folder, 'shop.db'))
+      const replayed = await retake(['replay', 'last~1'])
+      expect(replayed.stderr).toContain('identical')
+      expect(existsSync(join(folder, 'shop.db'))).toBe(false)
+    },
+  )
+
   test.each(oneLibrary)(
     '$name: functions that SQLite calls are reported, and their results replayed',
     async ({ head }) => {

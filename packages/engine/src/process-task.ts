@@ -25,6 +25,8 @@ export interface CommonTask {
   readonly trustedRuns?: string
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
+  /** Folder that this process may write, removed at its end. */
+  readonly scratch?: string
   /** Set for a run of `record()`: the process makes this call instead of running a program. */
   readonly call?: FunctionCall
 }

@@ -231,6 +231,7 @@ export class TaskProcess {
     const task: ProcessTask = {
       ...taskOf(inside),
       failure: inside('failure.json'),
+      scratch: inside('scratch'),
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
       ...(start.call && { call: start.call }),

@@ -238,6 +238,11 @@ export class Player implements Session {
     )
   }
 
+  expectsDraw(kind: string): boolean {
+    const next = this.isLive ? undefined : this.#cursor.peek()
+    return this.isLive || (next?.type === 'draw' && next.kind === kind)
+  }
+
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
     return this.#either(
       () => this.#serveDraw(kind, native, options),

@@ -71,7 +71,11 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
     report(DIVERGED)
     exitNow(DIVERGED)
   }
-  return startAgent(session, { call: task.call, ended: ({ exitCode }) => report(exitCode) })
+  return startAgent(session, {
+    call: task.call,
+    scratch: task.scratch,
+    ended: ({ exitCode }) => report(exitCode),
+  })
 }
 
 /** Operations that were still open at the end, with an unknown outcome. */

@@ -57,6 +57,7 @@ export function continueProcess(
   }
   return startAgent(session, {
     call: task.call,
+    scratch: task.scratch,
     isContinued: true,
     ended: ({ exitCode }) => {
       abandon()

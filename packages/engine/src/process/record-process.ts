@@ -72,7 +72,7 @@ export function recordProcess(
   })
   session.secrets.takeOver(secrets)
   identifySession(session, task)
-  startAgent(session, { call: undefined, ended: () => {} })
+  startAgent(session, { call: undefined, scratch: undefined, ended: () => {} })
 }
 
 /** Task of a program that the recorded program starts. */

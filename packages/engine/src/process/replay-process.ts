@@ -16,7 +16,7 @@ export const DIVERGED = 3
 
 /** Serves the agent of this process from the tape and reports when it ends. */
 export function replayProcess(
-  task: Omit<ReplayTask, 'report'> & Pick<CommonTask, 'call'>,
+  task: Omit<ReplayTask, 'report'> & Pick<CommonTask, 'call' | 'scratch'>,
   onReport: (report: ReplayReport) => void,
 ): StartCall | undefined {
   const recorded = openForReplay(task.tape)
@@ -73,6 +73,7 @@ export function replayProcess(
   }
   return startAgent(session, {
     call: task.call,
+    scratch: task.scratch,
     begin: () => halter?.atStart(session),
     ending: (agents) => (end = agents),
     ended: (agents) => {

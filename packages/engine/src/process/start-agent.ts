@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { fromWire, type HostFacts, recordError } from '@retake/tape/format'
 import { showHostFacts } from '../boundaries/host-facts.js'
 import { loadEntry } from '../boundaries/module-loads.js'
+import { loadWithCopies } from '../boundaries/native/database-handle.js'
 import { errors } from '../errors.js'
 import { INPUT_PROOF, proofOf } from '../machine-key.js'
 import { natives } from '../natives.js'
@@ -27,12 +28,15 @@ export function startAgent(
   session: EndingSession,
   {
     call,
+    scratch,
     isContinued = false,
     begin = () => {},
     ending = () => {},
     ended,
   }: {
     readonly call: FunctionCall | undefined
+    /** Folder for copies of the databases that the module opens. */
+    readonly scratch: string | undefined
     /** True if the run may go live. */
     readonly isContinued?: boolean
     /** Called immediately before code of the run executes. */
@@ -54,7 +58,8 @@ export function startAgent(
     return undefined
   }
   return async () => {
-    const agent = await loadFunction(call)
+    const load = (): ReturnType<typeof loadFunction> => loadFunction(call)
+    const agent = await (scratch === undefined ? load() : loadWithCopies(session, scratch, load))
     const input = inputOf(call, session, isContinued)
     begin()
     let end: ProcessEnd = { exitCode: 0 }

@@ -186,6 +186,8 @@ export interface Session {
   readonly remote: Source
   /** Takes a value from outside, synchronously. It must survive JSON. */
   draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
+  /** True if the tape has this draw next, or if nothing is served. Missing if nothing ever is. */
+  expectsDraw?(kind: string): boolean
   /** A draw that the agent cannot observe before the next event, so that both may share a write. */
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
   perform(action: Action): Operation

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { noteBoundary } from '../uncaptured.js'
 import { fileURLToPath } from 'node:url'
-import { clipText, encodeBody, type ErrorClasses } from '@retake/tape/format'
+import { attempt, clipText, encodeBody, type ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'
 import { beforeContact } from '../outside-contact.js'
-import type { Overlay } from '../../overlay/overlay.js'
-import { currentSession, outsideRuns, unrecordedOwner } from '../../scope.js'
+import { Overlay } from '../../overlay/overlay.js'
+import { currentSession, isOwnWork, outsideRuns, unrecordedOwner } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, plain, type CapturedCall, type ResultForm } from '../captured-call.js'
 import { replace, type Undo } from '../patch.js'
@@ -20,6 +20,8 @@ export interface DatabaseLibrary {
   readonly errorClasses: ErrorClasses
   /** Opens the native connection; if `file` is set, to that file instead of the one in `args`. */
   open(args: readonly unknown[], file: string | undefined): Native
+  /** The file of a native connection that Retake did not open; `:memory:` if there is none. */
+  fileOf?(native: Native): string
   /** Property of a native connection that is true while a transaction is open. */
   readonly transactionFact: string
 }
@@ -40,6 +42,53 @@ export interface Maker {
   facts(native: Native): Readonly<Record<string, unknown>>
 }
 
+/** The databases of a module that is loaded for a run whose tape already exists. */
+class LoadedDatabases {
+  readonly connections: Connection[] = []
+  readonly handles: NativeHandle[] = []
+  #copies: Overlay | undefined
+
+  constructor(
+    readonly run: Session,
+    readonly folder: string,
+  ) {}
+
+  get copies(): Overlay {
+    return (this.#copies ??= new Overlay(this.folder))
+  }
+
+  /** From here on, the tape answers; the run opens the databases themselves when it goes live. */
+  end(): void {
+    for (const { root } of this.connections) {
+      const close = root.native?.['close'] as Function | undefined
+      attempt(() => outsideRuns(() => close?.call(root.native)))
+    }
+    for (const handle of this.handles) handle.native = undefined
+  }
+}
+
+let loading: LoadedDatabases | undefined
+
+/**
+ * Loads a module whose top-level code may open databases. It works on copies of them in `folder`:
+ * the databases themselves have what it did when the run was recorded. Prepared statements and
+ * settings are restored when the run goes live and uses the database.
+ */
+export async function loadWithCopies<T>(
+  run: Session,
+  folder: string,
+  load: () => Promise<T>,
+): Promise<T> {
+  const databases = new LoadedDatabases(run, folder)
+  loading = databases
+  try {
+    return await load()
+  } finally {
+    loading = undefined
+    databases.end()
+  }
+}
+
 /**
  * One connection to a database. While the tape answers, its objects have no native counterpart.
  * When the run goes live and uses one of them, the connection is opened and its state is restored:
@@ -53,6 +102,9 @@ export class Connection {
   /** Calls that only the tape has answered, in order. */
   readonly #served: (() => void)[] = []
   #transaction: (() => void)[] | undefined
+  #isInServedTransaction = false
+  /** Set if it was opened by a module that was loaded for this run. */
+  readonly run = loading?.run
 
   constructor(
     readonly library: DatabaseLibrary,
@@ -60,6 +112,7 @@ export class Connection {
     readonly args: readonly unknown[],
   ) {
     this.root = new NativeHandle(this)
+    loading?.connections.push(this)
   }
 
   get isInMemory(): boolean {
@@ -68,9 +121,9 @@ export class Connection {
   }
 
   open(session: Session | undefined): Native {
-    const overlay = this.isInMemory ? undefined : overlayOf(session)
+    const overlay = this.isInMemory ? undefined : (loading?.copies ?? overlayOf(session))
     const file = overlay && fileFor(overlay, this.file)
-    beforeContact('database')
+    if (loading === undefined) beforeContact('database')
     const args = this.args.map((arg) =>
       typeof arg === 'function' ? (...words: unknown[]) => this.#addVerbose(words) : arg,
     )
@@ -111,9 +164,16 @@ export class Connection {
     return this.root.native?.[this.library.transactionFact] === true
   }
 
+  /** A fact that follows from the calls that the tape has answered. */
+  servedFact(name: string): unknown {
+    if (name === this.library.transactionFact) return this.#isInServedTransaction
+    return name === 'open' || name === 'isOpen' ? true : name === 'busy' ? false : undefined
+  }
+
   /** Remembers a call that the tape answered if a live connection would have to repeat it. */
   remember(sql: string, isExecuted: boolean, repeat: () => void): void {
     const { begins, ends, isOfConnection } = callsOf(isExecuted ? sql : '')
+    if (begins || ends) this.#isInServedTransaction = begins
     if (!isExecuted || isOfConnection) this.#served.push(repeat)
     else if (this.isInMemory) {
       if (!isReading(sql)) this.#served.push(repeat)
@@ -149,7 +209,9 @@ export class NativeHandle {
     readonly connection: Connection,
     /** The SQL of the statement, if it is a statement or belongs to one. */
     readonly sql?: string,
-  ) {}
+  ) {
+    loading?.handles.push(this)
+  }
 
   made(native: Native | undefined, sql = this.sql): NativeHandle {
     const handle = new NativeHandle(this.connection, sql)
@@ -215,7 +277,7 @@ export function callNative(object: object, call: HandleCall): unknown {
   const handle = handleOf(object)
   const { connection } = handle
   const session = currentSession()
-  const owner = session ?? unrecordedOwner()
+  const owner = session ?? unrecordedOwner() ?? connection.run
   const run = (): unknown => {
     const native = handle.real(owner)
     const answer = runNative(native)
@@ -223,7 +285,12 @@ export function callNative(object: object, call: HandleCall): unknown {
     if (makes === undefined) return answer === native ? undefined : answer
     return makes.make(handle.made(answer as Native, makes.sql), makes.facts(answer as Native))
   }
-  if (session === undefined) return run()
+  if (session === undefined) {
+    if (loading === undefined) return run()
+    const value = outsideRuns(run)
+    remember(value)
+    return value
+  }
   const captured = capturedCall(session, handle, call)
   return perform(
     session,
@@ -231,18 +298,20 @@ export function callNative(object: object, call: HandleCall): unknown {
     {
       ...captured,
       served: (outcome) => {
-        const isOver = 'error' in outcome || NOT_REPEATED.has(call.method)
-        if (!isOver)
-          connection.remember(textOf(handle, call), EXECUTES.has(call.method), () =>
-            repeat(outcome.value),
-          )
+        if (!('error' in outcome)) remember(outcome.value)
       },
     },
     run,
   )
 
+  function remember(value: unknown): void {
+    if (NOT_REPEATED.has(call.method)) return
+    connection.remember(textOf(handle, call), EXECUTES.has(call.method), () => repeat(value))
+  }
+
   function runNative(native: Native): unknown {
-    if (overlayOf(owner) !== undefined && namesFile(textOf(handle, call)))
+    const isCopy = loading !== undefined || overlayOf(owner) !== undefined
+    if (isCopy && namesFile(textOf(handle, call)))
       throw errors.DATABASE_NOT_CARRIED_OVER(connection.file, 'The statement names another file.')
     return (native[call.method] as Function).apply(native, call.args) as unknown
   }
@@ -256,11 +325,15 @@ export function callNative(object: object, call: HandleCall): unknown {
 export function readFact(object: object, name: string): unknown {
   const handle = handleOf(object)
   const session = currentSession()
-  const owner = session ?? unrecordedOwner()
+  const owner = session ?? unrecordedOwner() ?? handle.connection.run
   const read = (): unknown => handle.real(owner)[name]
-  return session === undefined
-    ? read()
-    : session.draw(`${handle.connection.library.name}.${name}`, read)
+  if (session === undefined) return read()
+  const { connection } = handle
+  const kind = `${connection.library.name}.${name}`
+  // The recorded run did not see such reads if its database was opened before Retake was loaded.
+  if (connection.run !== undefined && session.expectsDraw?.(kind) === false)
+    return connection.servedFact(name)
+  return session.draw(kind, read)
 }
 
 const NOT_REPEATED = new Set(['iterate', 'next', 'return', 'transfer', 'columns', 'serialize'])
@@ -397,7 +470,8 @@ export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibra
     const captured = Reflect.get(Own.prototype, method) as Function | undefined
     if (captured === undefined) return []
     const adopting = function (this: object, ...args: unknown[]): unknown {
-      if (currentSession() !== undefined) return captured.apply(adopted(this, library), args)
+      if (currentSession() !== undefined || isLoaded(this))
+        return captured.apply(adopted(this, library), args)
       const answer = native.apply(this, args) as unknown
       if (method !== 'prepare') return answer
       const { connection } = handleOf(adopted(this, library))
@@ -411,10 +485,22 @@ interface Class {
   readonly prototype: object
 }
 
+/** True for objects of a module that is, or was, loaded for a run whose tape already exists. */
+const isLoaded = (object: object): boolean =>
+  !isOwnWork() && (loading !== undefined || handles.get(object)?.connection.run !== undefined)
+
 function adopted(object: object, library: DatabaseLibrary): object {
   if (isHandle(object)) return object
-  const { root } = new Connection(library, OPENED_BEFORE, [])
-  root.native = object as Native
+  const file = loading === undefined ? undefined : library.fileOf?.(object)
+  const connection = new Connection(
+    library,
+    file ?? OPENED_BEFORE,
+    file === undefined ? [] : [file],
+  )
+  const { root } = connection
+  root.native = file === undefined ? object : connection.open(undefined)
+  // The object itself stays connected to its file, unused, so its own facts are wrong.
+  if (file !== undefined) attempt(() => showChanging(object, ['isOpen', library.transactionFact]))
   return bindHandle(object, root)
 }
 

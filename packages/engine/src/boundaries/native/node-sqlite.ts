@@ -68,9 +68,16 @@ const TAG_STORE = 'createTagStore() of node:sqlite'
 
 function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
   let isWarned = warning === undefined
+  // Captured, because the methods are replaced afterwards.
+  const prepare = Reflect.get(sqlite.DatabaseSync.prototype, 'prepare') as Function
+  const get = Reflect.get(sqlite.StatementSync.prototype, 'get') as Function
   const library: DatabaseLibrary = {
     name: NAME,
     errorClasses: {},
+    fileOf: (native) => {
+      const main = get.call(prepare.call(native, 'pragma database_list')) as { file?: string }
+      return main.file || ':memory:'
+    },
     transactionFact: 'isTransaction',
     open: ([given, ...rest], file) => new sqlite.DatabaseSync(file ?? given, ...rest),
   }
