@@ -184,6 +184,14 @@ export const guardErrors = denialTable({
   ],
 })
 
+export const descriptorDenial = (tool: string, fd: number): Denial => ({
+  code: 'DESCRIPTOR_NOT_ALLOWED',
+  rule: 'guard/process',
+  what: `Tool "${tool}" tried to give descriptor ${fd} of this process to a program.`,
+  why: 'The call has not opened it, so the program could use open files and connections of others.',
+  allowed: "Open the file in the tool, or use 'pipe'.",
+})
+
 export const processEndDenial = (kind: 'exit' | 'signal', tool: string, how: string): Denial => ({
   code: kind === 'exit' ? 'PROCESS_EXIT' : 'PROCESS_SIGNAL',
   rule: 'guard/process',

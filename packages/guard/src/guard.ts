@@ -34,6 +34,7 @@ import { answerKey, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy, type RuleName } from './policy/compiled-policy.js'
 import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
+import { ownData, ownFields } from './own-data.js'
 import { thrownIn } from './thrown-error.js'
 
 export interface GuardOptions {
@@ -82,11 +83,13 @@ export interface GuardOptions {
  * Creates a guard that checks every tool call. Calls inside a recording are recorded on its tape;
  * otherwise, the guard records its own.
  */
-export function guard(options: GuardOptions): GuardRun {
-  checkGuardOptions(options)
-  const { baseline } = options
+export function guard(given: GuardOptions): GuardRun {
+  const own = ownFields(given)
+  checkGuardOptions(own)
+  const { baseline, ...rest } = own
+  const options: GuardOptions = ownData(rest)
   return new GuardRun(
-    baseline === undefined ? options : { ...options, baseline: readBaseline(baseline) },
+    baseline === undefined ? options : ownFields({ ...options, baseline: readBaseline(baseline) }),
   )
 }
 
@@ -168,9 +171,9 @@ export class GuardRun {
     given: ToolFunction<Args, Output> | (GuardedToolOptions<Args> & SandboxedModule),
     more: GuardedToolOptions<Args> = {},
   ): (args: Args) => Promise<Output> {
-    const isModule = typeof given === 'object' && given !== null && 'module' in given
-    const options = isModule ? given : more
-    const run = isModule ? sandboxedTool(name, given) : given
+    const isModule = typeof given === 'object' && given !== null && Object.hasOwn(given, 'module')
+    const options = toolOptions(isModule ? given : more)
+    const run = isModule ? sandboxedTool(name, options as SandboxedModule) : given
     if (typeof run !== 'function' || typeof name !== 'string')
       throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION(name))
     const notListed = this.#notListed(name)
@@ -195,7 +198,8 @@ export class GuardRun {
   ): (...args: Args) => Promise<Awaited<Output>> {
     if (typeof run !== 'function')
       throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION('run.wrap'))
-    const { name = run.name, ...rest } = options
+    const { name = run.name, ...others } = ownFields(options)
+    const rest = toolOptions(others)
     if (name === '') throw new GuardError(guardErrors.GUARD_FUNCTION_WITHOUT_NAME())
     this.tool(name, (arg: unknown) => run(...([arg] as Args)), rest)
     // Only the returned function can be called with several arguments. A list from a model is one.
@@ -213,11 +217,12 @@ export class GuardRun {
   call<Output = unknown>(
     tool: string | GuardedTool,
     args: unknown,
-    options: CallOptions = PLAIN,
+    givenOptions: CallOptions = PLAIN,
   ): Promise<GuardResult<Output>> {
+    const options = ownFields(givenOptions)
     const isUnregistered = typeof tool === 'object' && typeof tool?.run === 'function'
     const name = nameOf(isUnregistered ? tool.name : tool)
-    const known = isUnregistered ? tool : this.#tools.get(name)
+    const known = isUnregistered ? ownTool(tool) : this.#tools.get(name)
     const wrong = options === PLAIN || options === THROWS ? [] : callOptionProblems(options)
     const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
     const denial = isUnregistered ? (toolProblem(tool) ?? this.#notListed(name)) : undefined
@@ -384,8 +389,29 @@ function outcomeOf(output: unknown, error: unknown): RunEnd {
   return output === undefined ? {} : encodeBody(output)
 }
 
-const PLAIN: CallOptions = {}
-const THROWS: CallOptions = { throws: true }
+const PLAIN: CallOptions = ownFields({})
+const THROWS: CallOptions = ownFields({ throws: true })
+
+/** Schemas, contracts and classes of errors stay as they are. */
+const toolOptions = <T>(options: T): T => {
+  if (typeof options !== 'object' || options === null) return options
+  const own = ownFields(options) as GuardedToolOptions<unknown> & Partial<SandboxedModule>
+  return ownFields({
+    ...own,
+    ...(own.reserve !== undefined && { reserve: ownData(own.reserve) }),
+    ...(own.sandbox !== undefined && { sandbox: ownData(own.sandbox) }),
+  }) as T
+}
+
+const ownOptions = new WeakMap<object, GuardedTool['options']>()
+
+/** An unregistered tool with a copy of its options, which is the same for each call. */
+function ownTool({ name, run, options }: GuardedTool): GuardedTool {
+  if (typeof options !== 'object' || options === null) return ownFields({ name, run, options })
+  let own = ownOptions.get(options)
+  if (own === undefined) ownOptions.set(options, (own = toolOptions(options)))
+  return ownFields({ name, run, options: own })
+}
 
 /** Options of unregistered tools that were already checked. */
 const checked = new WeakSet<object>()

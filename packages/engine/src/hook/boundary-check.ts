@@ -61,6 +61,8 @@ export interface SpawnOptions {
   /** `NAME=value` each. */
   readonly envPairs?: readonly string[]
   readonly cwd?: string | undefined
+  /** One entry per descriptor of the child, as given or as Node normalizes it. */
+  readonly stdio?: unknown
   readonly shell?: unknown
   readonly uid?: number | undefined
   readonly gid?: number | undefined

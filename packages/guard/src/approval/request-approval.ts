@@ -7,6 +7,7 @@ import type { Decision } from '../decide-call.js'
 import { type Denial, denialTable, notStarted } from '../guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
 import { waitFor } from '../limits/clock.js'
+import { ownData, ownFields } from '../own-data.js'
 
 /** A call that waits for approval. */
 export interface ApprovalRequest {
@@ -158,7 +159,7 @@ async function approveCall(
     }
   if (answer === 'aborted') return { denial: approvalDenials.APPROVAL_GIVEN_UP(request) }
   if ('error' in answer) return { denial: approvalDenials.APPROVAL_FAILED(request, answer.error) }
-  const { decision } = answer
+  const decision = ownData(answer.decision)
   if (!isDecision(decision))
     return {
       denial: approvalDenials.APPROVAL_FAILED(request, 'it did not return { approved, by }'),
@@ -192,6 +193,7 @@ const factsOf = (
 })
 
 const DEFAULT_EXPIRY_MS = 300_000
+const NO_OPTIONS: ApprovalOptions = ownFields({})
 
 export function requestApproval(
   { run, name, options }: GuardedCall,
@@ -199,7 +201,7 @@ export function requestApproval(
   { intent }: Decision,
   args: unknown,
 ): Promise<Approved> {
-  const { approval = {} } = run.options
+  const { approval = NO_OPTIONS } = run.options
   const last = run.lastApproved.get(name)
   const askedAt = natives.dateNow()
   const approving = approveCall(

@@ -103,7 +103,9 @@ export class CallBounds {
       isConfined && this.scopes.some(({ files }) => files?.roots.read && files.roots.write)
     this.#refuse((scopes) => scopes.shell?.check(command, isConfined, isContained))
     const { file, args, cwd } = command
-    if (cwd !== undefined) this.file('read', path.resolve(cwd))
+    // Without the option, it would be the same folder.
+    if (cwd !== undefined && path.resolve(cwd) !== process.cwd())
+      this.file('read', path.resolve(cwd))
     // Scopes that come only from declared effects do not count here.
     const policies = this.scopes.filter(({ reword }) => reword === undefined)
     const isOpen = policies.every(({ files, network }) => !(files ?? network))
@@ -149,6 +151,11 @@ export class CallBounds {
   /** Remembers a descriptor that the call itself has opened. */
   opened(fd: number): void {
     ;(this.#opened ??= new Set()).add(fd)
+  }
+
+  /** True if the call itself has opened a descriptor, which was checked then. */
+  hasOpened(fd: number): boolean {
+    return this.#opened?.has(fd) === true
   }
 
   /**

@@ -2,6 +2,7 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { attempt } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
+import type { FramingProblem, WrittenHead } from './http-writes.js'
 import type { NetworkScope } from './scopes.js'
 
 const SHOWN = 8
@@ -11,7 +12,7 @@ const list = (texts: readonly string[]): string =>
     ? `${texts.slice(0, SHOWN).join(', ')} and ${texts.length - SHOWN} more`
     : texts.join(', ')
 
-const endpointText = (host: string, port: number | undefined): string =>
+export const endpointText = (host: string, port: number | undefined): string =>
   !port ? host : host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 /** Host names of cloud metadata servers, which hand out credentials. */
@@ -31,6 +32,27 @@ const METADATA_NAMES = new Set([
 
 const isMetadataName = (name: string): boolean =>
   METADATA_NAMES.has(name) || name.endsWith('.metadata.google.internal')
+
+/** Where a connection leads. */
+export interface Peer {
+  readonly isSecure: boolean
+  /** With the port, as in a URL; `unix:` and a path for a local socket; empty if it is not known. */
+  readonly host: string
+}
+
+const FRAMING: Readonly<Record<FramingProblem, string>> = {
+  beyond:
+    'They follow a request that has ended by its headers. A server would read them as another request.',
+  within:
+    'The request before them is shorter than its headers say. A server would read the beginning as its body.',
+  length:
+    'Their headers leave open where the body ends: a length is not a number, or there are several lengths or encodings. Servers would find the end at different places.',
+  syntax:
+    'Their request line, a header or a chunk is not valid HTTP/1.1. Servers would read it in different ways.',
+}
+
+/** A `Host` header: a name or an address, and perhaps a port. */
+const HOST_HEADER = /^(\[[\da-f:.]+\]|[^\s/\\?#@:[\]]+)(?::(\d*))?$/i
 
 /** Schemes whose URLs contain a host to connect to. */
 const NETWORK_SCHEMES =
@@ -154,8 +176,43 @@ export function networkBounds(policy: string, scope: NetworkScope) {
     return denial ?? checkMethod(method, `${url.origin}${url.pathname}`)
   }
 
+  /** A request as it was written, after its client has been checked. */
+  const checkWritten = (head: WrittenHead, { isSecure, host }: Peer): Denial | undefined => {
+    const { method, target, hosts, overrides } = head
+    const methodsOf = [method, ...overrides]
+    if (method === 'CONNECT') {
+      const to = attempt(() => new URL(`http://${target}`))
+      return to === undefined ? notAHost(target) : checkName(to.hostname, portOf(to))
+    }
+    if (host.startsWith('unix:')) return firstOf(methodsOf, (each) => checkMethod(each, host))
+    const scheme = isSecure ? 'https:' : 'http:'
+    const isAbsolute = /^[a-z][a-z\d+.-]*:/i.test(target)
+    const at = host || hosts[0] || 'unknown.invalid'
+    const path = target.startsWith('/') ? target : '/'
+    const url = attempt(() => new URL(isAbsolute ? target : `${scheme}//${at}${path}`))
+    if (url === undefined) return notAHost(isAbsolute ? target : at)
+    const named = hosts.filter((each) => each !== '')
+    return (
+      firstOf(methodsOf, (each) => checkRequest(each, url)) ??
+      firstOf(named, (text) => {
+        const [, name = '', port = url.port] = HOST_HEADER.exec(text) ?? []
+        const other = attempt(() => new URL(`${url.protocol}//${name}:${port}${path}`))
+        return name === '' || other === undefined ? notAHost(text) : checkRequest(method, other)
+      })
+    )
+  }
+
   return {
     checkRequest,
+    checkWritten,
+    /** Bytes on a connection that are not exactly the requests that were checked. */
+    framing: (problem: FramingProblem, { host }: Peer): Denial =>
+      deny(
+        'REQUEST_FRAMING',
+        `The tool tried to send bytes${host && ` to ${host}`} that are not exactly one HTTP request.`,
+        FRAMING[problem],
+        'Give a body the header `content-length` with its length in bytes, or `transfer-encoding: chunked`.',
+      ),
     /** Call before the name is resolved. `isRaw`: the protocol may not be HTTP. */
     checkHost: (host: string, port: number, isRaw: boolean): Denial | undefined =>
       checkName(host, port) ?? (isRaw && methods ? raw(`${host}:${port}`) : undefined),
@@ -221,6 +278,17 @@ export function networkBounds(policy: string, scope: NetworkScope) {
       return denial?.code.startsWith('ADDRESS_') === true ? denial : undefined
     },
   }
+}
+
+const firstOf = <T>(
+  values: readonly T[],
+  check: (value: T) => Denial | undefined,
+): Denial | undefined => {
+  for (const value of values) {
+    const denial = check(value)
+    if (denial !== undefined) return denial
+  }
+  return undefined
 }
 
 export type NetworkBounds = ReturnType<typeof networkBounds>

@@ -2,6 +2,7 @@ import type { Effect } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import type { Policy } from '../policy/policy.js'
+import { ownFields } from '../own-data.js'
 import { type FileBounds, fileBounds } from './file-bounds.js'
 import { type NetworkBounds, networkBounds } from './network-bounds.js'
 import { type ShellBounds, shellBounds } from './shell-bounds.js'
@@ -80,14 +81,15 @@ export const policyScopes = ({
   shell,
   rules = [],
   ...policy
-}: Policy): Scopes => ({
-  ...((policy.default === 'ask' || rules.some(({ ask }) => ask !== undefined)) && {
-    needsApproval: true,
-  }),
-  ...(files && { files: fileBounds(name, files) }),
-  ...(network && { network: networkBounds(name, network) }),
-  ...(shell && { shell: shellBounds(name, shell) }),
-})
+}: Policy): Scopes =>
+  ownFields({
+    ...((policy.default === 'ask' || rules.some(({ ask }) => ask !== undefined)) && {
+      needsApproval: true,
+    }),
+    ...(files && { files: fileBounds(name, files) }),
+    ...(network && { network: networkBounds(name, network) }),
+    ...(shell && { shell: shellBounds(name, shell) }),
+  })
 
 /** The scopes of the policies and of the effects that a tool declares. Cached per tool. */
 export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
@@ -105,12 +107,12 @@ const compiled = new WeakMap<readonly Scopes[], WeakMap<readonly Effect[], reado
 /** Enforces declared effects. Reading files is always allowed, because every program does it. */
 function effectScopes(effects: readonly Effect[]): Scopes {
   const may = (effect: Effect): boolean => effects.includes(effect)
-  return {
+  return ownFields({
     ...(may('write') ? {} : { files: fileBounds('tool', { write: [] }) }),
     ...(may('network') ? {} : { network: networkBounds('tool', { allow: [] }) }),
     ...(may('shell') ? {} : { shell: shellBounds('tool', { allow: [] }) }),
-    reword: (denial) => undeclared(denial, effects),
-  }
+    reword: (denial: Denial) => undeclared(denial, effects),
+  })
 }
 
 const MISSING: Readonly<Record<string, Effect>> = {

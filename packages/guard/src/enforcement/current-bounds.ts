@@ -21,3 +21,13 @@ export const checkFirst = (
   lookFirst(target, method, (args) => {
     for (const each of currentBounds()) check(each, args)
   })
+
+/** The error that a check throws; undefined if there is none. */
+export function refusalIn(check: () => void): Error | undefined {
+  try {
+    check()
+    return undefined
+  } catch (refusal) {
+    return refusal as Error
+  }
+}

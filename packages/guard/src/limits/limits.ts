@@ -6,7 +6,7 @@ import { DataCheck, type DataPath, type FieldRules } from '../policy/data-check.
 
 /** The smaller value applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
-  const merged: Mutable<CallLimits> = {}
+  const merged = Object.create(null) as Mutable<CallLimits>
   for (const limits of all) {
     for (const name of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
       const value = limits[name]

@@ -106,6 +106,20 @@ export function parsedText(value: unknown): object | typeof UNREADABLE | undefin
   return lastParsed.value
 }
 
+/** The string in a JSON text that is one string, such as `"\\u0065vil"`; undefined for other values. */
+export function decodedString(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !/^\s*"/.test(value) || value.length > JSON_TEXT_MAX)
+    return undefined
+  try {
+    let found: unknown = value
+    // A JSON text may be encoded more than once.
+    while (typeof found === 'string' && /^\s*"/.test(found)) found = JSON.parse(found)
+    return typeof found === 'string' ? found : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function parse(text: string): object | undefined {
   try {
     let found: unknown = text

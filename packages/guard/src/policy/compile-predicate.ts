@@ -1,5 +1,6 @@
 import { type Fit, fitIf, type FitTest, NO, notFit, UNKNOWN, YES } from './fit.js'
-import { parsedText, UNREADABLE } from './argument-path.js'
+import { canonicalHost } from '../bounds/network-bounds.js'
+import { decodedString, parsedText, UNREADABLE } from './argument-path.js'
 import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
 import { toWire, wireEqual } from '@retake/tape/format'
@@ -67,8 +68,14 @@ export function compilePredicate(predicate: Predicate): FitTest {
     conditionTest(name, operand, all),
   )
   const [only] = tests
-  if (only !== undefined && tests.length === 1) return only
-  return (value) => least(tests, value)
+  const whole: FitTest =
+    only !== undefined && tests.length === 1 ? only : (value) => least(tests, value)
+  // Escapes in a JSON text that is one string could hide what the tool reads.
+  return (value) => {
+    const fit = whole(value)
+    const decoded = fit === NO ? decodedString(value) : undefined
+    return decoded === undefined || whole(decoded) === NO ? fit : UNKNOWN
+  }
 }
 
 /** The conditions of a predicate by name. A plain value means `equals`. */
@@ -261,13 +268,30 @@ function numberFit(value: unknown, test: (number: number | bigint) => boolean): 
 const loosely = (text: string): string => withoutEnd(plainly(text)).trimStart()
 
 /** Like `loosely`, but keeps both ends. Any white space becomes one space. */
-function plainly(text: string): string {
+function plainly(given: string): string {
+  const text = withPlainHost(given)
   const plain = /^[\x20-\x7e]*$/.test(text)
     ? text
     : withoutBreaks(text)
         .normalize('NFKC')
         .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
+        // Like a dot in a host name.
+        .replaceAll('\u3002', '.')
   return plain.toLowerCase().replaceAll(/\s+/g, ' ')
+}
+
+/** Longer than any URL that servers accept. */
+const URL_LENGTH_MAX = 65_536
+
+/** A URL, or a host with percent-encoding, with the host that programs connect to. */
+function withPlainHost(given: string): string {
+  if (given.length > URL_LENGTH_MAX) return given
+  const text = withoutBreaks(given)
+  const [, before = '', host = '', after = ''] =
+    /^(\s*[a-z][a-z\d+.-]*:[/\\]{2,}(?:[^/\\?#@]*@)?)([^/\\?#:@\s[\]]+)(.*)$/is.exec(text) ??
+    (/^\s*[^\s/\\?#:@]*%[\da-f]{2}[^\s/\\?#:@]*$/i.test(text) ? ['', '', text.trim()] : [])
+  const found = host === '' ? undefined : canonicalHost(host)
+  return found === undefined ? given : `${before}${found.name}${after}`
 }
 
 /** URL parsers ignore tabs and line breaks. */

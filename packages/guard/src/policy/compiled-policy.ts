@@ -6,6 +6,7 @@ import type { FileBounds } from '../bounds/file-bounds.js'
 import type { NetworkBounds } from '../bounds/network-bounds.js'
 import { policyScopes, type Scopes } from '../bounds/scopes.js'
 import { type Denial, guardErrors } from '../guard-error.js'
+import { ownData } from '../own-data.js'
 import { startEvaluation } from './argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
@@ -95,9 +96,8 @@ export class CompiledPolicy implements LooksBack {
   }
 
   static of(policy: Policy | readonly Policy[]): CompiledPolicy {
-    return new CompiledPolicy(
-      Array.isArray(policy) ? (policy as readonly Policy[]) : [policy as Policy],
-    )
+    const own = ownData(policy)
+    return new CompiledPolicy(Array.isArray(own) ? (own as readonly Policy[]) : [own as Policy])
   }
 
   /** `history` must have been created for this policy. */

@@ -1,3 +1,4 @@
+import { ownFields } from '../own-data.js'
 import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Effect, GuardVerdict } from '@retake/tape/format'
@@ -68,7 +69,7 @@ export class CallFilter {
     readonly isStrict: boolean,
     paths: PathList = new Map(),
   ) {
-    const { tool, effect, declares, when = {} } = options
+    const { tool, effect, declares, when = {} } = ownFields(options)
     this.fitsName = nameTest(tool)
     this.#effects = bitsOf(effect)
     this.#declared = bitsOf(declares)

@@ -1,4 +1,5 @@
 import type { Names, Policy } from './policy.js'
+import { ownData } from '../own-data.js'
 import { DataCheck } from './data-check.js'
 
 export interface ReadOnlyOptions {
@@ -65,7 +66,7 @@ export const presets = {
    */
   readOnly: (options: ReadOnlyOptions = {}): Policy => {
     checkPreset('readOnly', options, ['read', 'hosts', 'addresses'])
-    const { read, hosts, addresses } = options
+    const { read, hosts, addresses } = ownData(options)
     return {
       name: 'readOnly',
       files: { ...(read && { read }), write: [] },
@@ -104,7 +105,7 @@ export const presets = {
    */
   sandbox: (options: SandboxOptions): Policy => {
     checkPreset('sandbox', options, SANDBOX, 'root')
-    const { root, read = [], write, hosts = [], addresses, programs = [], env } = options
+    const { root, read = [], write, hosts = [], addresses, programs = [], env } = ownData(options)
     const roots = typeof root === 'string' ? [root] : root
     return {
       name: 'sandbox',
@@ -120,7 +121,7 @@ export const presets = {
    */
   network: (options: NetworkOptions): Policy => {
     checkPreset('network', options, ['allow', 'addresses', 'methods'], 'allow')
-    const { allow, addresses, methods } = options
+    const { allow, addresses, methods } = ownData(options)
     return {
       name: 'network',
       network: { allow, ...(addresses && { addresses }), ...(methods && { methods }) },
@@ -133,7 +134,7 @@ export const presets = {
    */
   noShell: (options: NoShellOptions = {}): Policy => {
     checkPreset('noShell', options, ['except', 'env'])
-    const { except = [], env } = options
+    const { except = [], env } = ownData(options)
     return {
       name: 'noShell',
       shell: { allow: except, ...(env && { env }) },
@@ -158,7 +159,7 @@ export const presets = {
    */
   strict: (options: StrictOptions = {}): Policy => {
     checkPreset('strict', options, ['allow', 'ask'])
-    const { allow = [], ask = [] } = options
+    const { allow = [], ask = [] } = ownData(options)
     return {
       name: 'strict',
       default: 'deny',
@@ -173,7 +174,7 @@ export const presets = {
 /** Throws if an option of a preset is unknown or a required one is missing. */
 function checkPreset(name: string, data: unknown, keys: readonly string[], needed?: string): void {
   const check = new DataCheck()
-  const options = check.object([], data ?? {}, 'Its options', keys)
+  const options = check.object([], ownData(data ?? {}), 'Its options', keys)
   if (options !== undefined && needed !== undefined && options[needed] === undefined)
     check.add([], `It needs \`${needed}\`.`)
   check.throwIfAny(`preset "${name}"`)

@@ -19,6 +19,7 @@ import {
   toolOwner,
 } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
+import { ownFields } from '../own-data.js'
 import type { GuardOptions } from '../guard.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { amountOf, isNothing } from '../limits/amount.js'
@@ -159,7 +160,7 @@ export class GuardTapes {
   #isEnded = false
   #leftOpen: readonly CallInDoubt[] = []
   #own: OwnTape | undefined
-  #defaults: GuardDefaults = {}
+  #defaults: GuardDefaults = ownFields({})
   #ready: Promise<void> | undefined
   #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
@@ -234,7 +235,7 @@ export class GuardTapes {
       return new NestedSession(owner, enclosingCall() ?? 'tool')
     this.#resume()
     if (this.#own === undefined) {
-      this.#own = new OwnTape({ ...this.#defaults, ...this.#options }, this.#earlier)
+      this.#own = new OwnTape(ownFields({ ...this.#defaults, ...this.#options }), this.#earlier)
       if (this.#earlier) resumedBy.set(this.#own.session, this.#earlier)
     }
     return this.#own.session

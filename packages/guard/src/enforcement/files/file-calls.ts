@@ -135,14 +135,27 @@ export function checkDescriptor(
   }
 }
 
-/** False on systems without `/proc`. */
-function opensOnlyToWrite(fd: number): boolean {
+/** Checks a descriptor that a program gets. False if the file behind it is not known. */
+export function checkHanded({ bounds }: FileCheck, fd: number): boolean {
+  const location = pathOf(fd)
+  if (location === undefined) return false
+  for (const each of bounds) {
+    each.file('read', location)
+    if (accessMode(fd) !== disk.constants.O_RDONLY) each.file('write', location)
+  }
+  return true
+}
+
+const opensOnlyToWrite = (fd: number): boolean => accessMode(fd) === disk.constants.O_WRONLY
+
+/** Undefined on systems without `/proc`. */
+function accessMode(fd: number): number | undefined {
   try {
     const info = outsideRuns(() => disk.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))
     const [, flags = ''] = /^flags:\s*(\d+)$/m.exec(info) ?? []
-    return (Number.parseInt(flags, 8) & ACCESS_MODE) === disk.constants.O_WRONLY
+    return Number.parseInt(flags, 8) & ACCESS_MODE
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -16,8 +16,10 @@ import {
   undoAll,
 } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import { currentBounds } from '../current-bounds.js'
-import { announceConnect, asHttpWork, endWithCall, isOfCall, lend, refusalIn } from './sockets.js'
+import type { Peer } from '../../bounds/network-bounds.js'
+import { currentBounds, refusalIn } from '../current-bounds.js'
+import { announceConnect, asHttpWork, endWithCall, isOfCall, lend } from './sockets.js'
+import { announceRequest, watchRequests } from './written-requests.js'
 
 const poolKeys = new WeakMap<CallBounds, string>()
 let count = 0
@@ -40,7 +42,11 @@ type AddRequest = (
 
 type OnSocket = (this: http.ClientRequest, socket: unknown, error?: unknown) => void
 
-const checked = new WeakSet<http.ClientRequest>()
+/** Requests that were checked when they were queued. */
+const checked = new WeakMap<
+  http.ClientRequest,
+  { readonly bounds: readonly CallBounds[]; readonly peer: Peer }
+>()
 
 /** Checks requests of `http` and `https` in guarded calls before a connection is opened. */
 export function patchHttpRequests(): Undo {
@@ -62,8 +68,13 @@ export function patchHttpRequests(): Undo {
     replace(agent, 'addRequest', checkedFirst(addRequest)),
     // A request without an agent may use any socket.
     replace(client, 'onSocket', function (this: http.ClientRequest, socket, error) {
-      const bounds = currentBounds()
-      if (bounds.length === 0 || checked.has(this)) return onSocket.call(this, socket, error)
+      const queued = checked.get(this)
+      const bounds = queued?.bounds ?? currentBounds()
+      if (socket instanceof Duplex) {
+        const peer = queued?.peer ?? peerOf(urlOf(this, hostsIn(this)[0] ?? ''))
+        announceRequest(socket as net.Socket, bounds, peer)
+      }
+      if (bounds.length === 0 || queued !== undefined) return onSocket.call(this, socket, error)
       const refusal =
         refusalOf(bounds, this) ??
         refusalIn(() => {
@@ -91,7 +102,7 @@ const checkedFirst = (addRequest: AddRequest): AddRequest =>
     const bounds = currentBounds()
     if (bounds.length === 0) return addRequest.call(this, request, options, ...rest)
     const refusal = refusalOf(bounds, request, options)
-    checked.add(request)
+    checked.set(request, { bounds, peer: peerOf(urlOf(request, hostOf(options), options)) })
     const { onSocket } = request as unknown as { onSocket: OnSocket }
     if (refusal !== undefined) return onSocket.call(request, null, refusal)
     return asHttpWork(() => addRequest.call(this, request, options, ...rest))
@@ -115,8 +126,12 @@ function patchTls(): Undo {
       readonly socket?: unknown
       readonly host?: string
     }
-    if (socket instanceof net.Socket) checkPeer(currentBounds(), socket, host)
-    return native(...args)
+    const bounds = currentBounds()
+    if (socket instanceof net.Socket) checkPeer(bounds, socket, host)
+    const secured = native(...args)
+    // The port behind a proxy is not known here.
+    if (bounds.length > 0) watchRequests(secured, bounds, { isSecure: true, host: '' })
+    return secured
   }
   return replace(tls, 'connect', dressLike(patched, native))
 }
@@ -198,6 +213,11 @@ function urlOf(
         : `${protocol}//${host}${path.startsWith('/') ? path : ''}`
   return URL.canParse(text) ? new URL(text) : undefined
 }
+
+const peerOf = (url: URL | undefined): Peer => ({
+  isSecure: url?.protocol === 'https:' || url?.protocol === 'wss:',
+  host: url?.protocol === 'unix:' ? url.href : (url?.host ?? ''),
+})
 
 function hostOf({ host, port }: Record<string, unknown>): string {
   const name = typeof host === 'string' ? host : 'localhost'
@@ -479,10 +499,12 @@ function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: ne
     checkPeer(bounds, socket, url.hostname)
   })
   if (refusal) socket.destroy(refusal)
+  else announceRequest(socket, bounds, peerOf(url))
 }
 
 /** Other code sends a request on a connection that a guarded call opened. */
 function lendTo(request: UndiciRequest, socket: net.Socket): void {
+  announceRequest(socket, [], { isSecure: false, host: '' })
   if (!isOfCall(socket)) return
   lentFor.set(request, socket)
   lend(socket, true)

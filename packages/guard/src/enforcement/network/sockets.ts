@@ -4,11 +4,14 @@ import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import net from 'node:net'
 import { constants } from 'node:os'
 import path from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import { attempt } from '@retake/tape/format'
 import { beforeContact, replace, type Undo, undoAll } from '@retake/engine/hook'
 import { type CallBounds, endWith, ignoreIfUncaught } from '../../bounds/call-bounds.js'
+import { endpointText } from '../../bounds/network-bounds.js'
 import { GuardError, guardErrors } from '../../guard-error.js'
-import { checkFirst, currentBounds } from '../current-bounds.js'
+import { checkFirst, currentBounds, refusalIn } from '../current-bounds.js'
+import { watchRequests } from './written-requests.js'
 
 interface Endpoint {
   readonly host: string
@@ -18,16 +21,6 @@ interface Endpoint {
 interface Ending {
   once(event: 'close', listener: () => void): unknown
   destroy(error?: Error): unknown
-}
-
-/** The error that a check throws; undefined if there is none. */
-export function refusalIn(check: () => void): Error | undefined {
-  try {
-    check()
-    return undefined
-  } catch (refusal) {
-    return refusal as Error
-  }
 }
 
 /** Sockets of guarded calls that currently send a request of other code. */
@@ -189,6 +182,10 @@ export function connectWithin(
   }
   beforeContact('socket')
   endWithCall(bounds, socket)
+  watchRequests(socket, bounds, {
+    isSecure: (socket as Partial<TLSSocket>).encrypted === true,
+    host: pipe ? `unix:${pipe}` : endpointText(host, port),
+  })
   const checked = {
     value: checkedLookup(bounds, lookup, { host, port }),
     writable: true,

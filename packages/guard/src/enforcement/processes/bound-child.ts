@@ -9,7 +9,9 @@ import type { Command } from '../../bounds/scopes.js'
 import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/bubblewrap.js'
 import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-processes.js'
 import { checkFirst, currentBounds } from '../current-bounds.js'
-import { processEndDenial } from '../../guard-error.js'
+import { descriptorDenial, processEndDenial } from '../../guard-error.js'
+import { checkHanded } from '../files/file-calls.js'
+import { FileCheck } from '../files/file-check.js'
 
 /** Prevents tools from ending this process, and checks signals and native add-ons. */
 export function patchProcessControl(): Undo {
@@ -63,7 +65,24 @@ export function boundOptions<Options extends SpawnOptions>(
   const checked = { ...options, args }
   const command = commandOf(checked, args)
   for (const each of bounds) each.process(command)
+  checkStdio(bounds, options)
   return checked
+}
+
+/** Throws for a descriptor of the program, which a child could read and write. */
+function checkStdio(bounds: readonly CallBounds[], { stdio }: SpawnOptions): void {
+  // Entries of callers, or normalized by Node.
+  for (const [index, each] of (Array.isArray(stdio) ? (stdio as unknown[]) : []).entries()) {
+    const fd = each === 'inherit' ? index : typeof each === 'number' ? each : descriptorIn(each)
+    if (fd === undefined || fd <= 2) continue
+    if (checkHanded(new FileCheck(bounds), fd)) continue
+    for (const call of bounds) if (!call.hasOpened(fd)) call.refuse(descriptorDenial(call.tool, fd))
+  }
+}
+
+function descriptorIn(entry: unknown): number | undefined {
+  const { fd } = (entry ?? {}) as { readonly fd?: unknown }
+  return typeof fd === 'number' ? fd : undefined
 }
 
 /** Bounds of processes that were checked and are about to start. */
