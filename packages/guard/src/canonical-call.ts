@@ -30,8 +30,9 @@ export interface StorableCall {
   readonly denial?: Denial
 }
 
-const VALUES_MAX = 1_000_000
-const BODY_BYTES_MAX = 64 << 20
+/** Larger arguments would block the program for seconds while they are checked. */
+const VALUES_MAX = 200_000
+const BODY_BYTES_MAX = 16 << 20
 
 /** Copies the arguments, so that later changes have no effect. Never throws. */
 export function storableCall(tool: string, args: unknown, options?: KeyOrder): StorableCall {
