@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   rmSync,
   statfsSync,
   writeFileSync,
@@ -13,7 +14,15 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { readSettings } from '@retake/server'
 import { expect, test } from 'vitest'
+import { RunCache } from '../../packages/server/dist/runs/run-cache.js'
+import { isDiskFull } from '../../packages/server/dist/errors.js'
+import { BlobStore } from '../../packages/server/dist/storage/blob-store.js'
+import { ServerKeys } from '../../packages/server/dist/storage/server-keys.js'
 import { skipTest, soakOnly } from '../support/soak.js'
 import { createOrganization, pushTape, startTeam, writeRun } from './support/api-team.js'
 
@@ -31,19 +40,98 @@ function fillUp(file: string): void {
   }
 }
 
-test('a full disk refuses pushes with a clear error, and loses nothing confirmed', async () => {
-  soakOnly()
+/** A folder on a disk of its own; undefined without the right to mount one. */
+function smallDisk(size: string): { readonly outer: string; readonly disk: string } | undefined {
   const outer = mkdtempSync(path.join(tmpdir(), 'retake-full-'))
   chmodSync(outer, 0o711)
   const disk = path.join(outer, 'disk')
   mkdirSync(disk)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=400m,mode=0711', 'tmpfs', disk], {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0711`, 'tmpfs', disk], {
       stdio: 'ignore',
     })
   } catch {
-    return skipTest('no right to mount a small disk')
+    rmSync(outer, { recursive: true })
+    return undefined
   }
+  return { outer, disk }
+}
+
+function removeDisk({ outer, disk }: { readonly outer: string; readonly disk: string }): void {
+  execFileSync('umount', ['-l', disk])
+  rmSync(outer, { recursive: true, force: true })
+}
+
+test('on a full disk, cached copies and abandoned uploads make room for uploads', async () => {
+  const small = smallDisk('9m')
+  if (small === undefined) return skipTest('no right to mount a small disk')
+  const { disk } = small
+  try {
+    const blobs = new BlobStore(readSettings({ data: disk }, {}), ServerKeys.open(disk))
+    const cache = new RunCache(disk, blobs)
+    const org = 'acme'
+    const size = 1 << 20
+    const upload = (content: Buffer) => {
+      const digest = createHash('sha256').update(content).digest('hex')
+      const received = cache.receive({ org, digest, offset: 0, size }, Readable.from([content]))
+      return received.then(() => digest)
+    }
+    const cached = (): string[] =>
+      readdirSync(path.join(disk, 'cache'), { recursive: true, withFileTypes: true })
+        .filter((each) => each.isFile())
+        .map(({ name }) => name)
+    const contents = Array.from({ length: 5 }, () => randomBytes(size))
+    const digests: string[] = []
+    for (const [index, content] of contents.slice(0, 3).entries()) {
+      const digest = await upload(content)
+      digests.push(digest)
+      const file = { name: `${index}.tape`, digest, bytes: size }
+      await cache.adopt(org, 'refunds', file)
+      await cache.forgetUploads(org, [file])
+    }
+    const given = { org, digest: 'a'.repeat(64), offset: 0, size: 2 * size }
+    await cache.receive(given, Readable.from([randomBytes(size)]))
+    expect(cached().toSorted()).toEqual(['0.tape', '1.tape', '2.tape', given.digest])
+    // A copy that was used a moment ago stays.
+    await pause(5500)
+    await cache.fetch(org, 'refunds', [{ name: '2.tape', digest: digests[2] ?? '', bytes: size }])
+
+    const fourth = await upload(contents[3] ?? Buffer.alloc(0))
+    expect(cached().toSorted()).toEqual(['2.tape', fourth].toSorted())
+
+    // Only as much as the copies in use leave: the last write of the file fits in part, or not.
+    const stored = [...digests, fourth]
+    const filler = path.join(disk, 'filler')
+    const last = contents[4] ?? Buffer.alloc(0)
+    for (const pages of [0, 1, 256, 511, 512, 513]) {
+      const { bavail, bsize } = statfsSync(disk)
+      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail - pages) * bsize))
+      await cache.fetch(org, 'refunds', [{ name: '2.tape', digest: digests[2] ?? '', bytes: size }])
+      const result = await upload(last).catch((error: unknown) => error)
+      if (typeof result === 'string') stored.push(result)
+      else {
+        expect(isDiskFull(result), String(result)).toBe(true)
+        expect(cached()).not.toContain(createHash('sha256').update(last).digest('hex'))
+      }
+      rmSync(filler)
+      if (typeof result === 'string') break
+    }
+    if (stored.length < 5) stored.push(await upload(last))
+    for (const [index, digest] of stored.entries()) {
+      const content = await blobs.readFile(org, digest)
+      const expected = contents[index] ?? Buffer.alloc(0)
+      expect(content && (await buffer(content)).equals(expected)).toBe(true)
+    }
+  } finally {
+    removeDisk(small)
+  }
+})
+
+test('a full disk refuses pushes with a clear error, and loses nothing confirmed', async () => {
+  soakOnly()
+  const small = smallDisk('400m')
+  if (small === undefined) return skipTest('no right to mount a small disk')
+  const { outer, disk } = small
   try {
     const team = await startTeam({}, path.join(disk, 'data'))
     const { owner } = await createOrganization(team, 'acme')
@@ -62,6 +150,11 @@ test('a full disk refuses pushes with a clear error, and loses nothing confirmed
       if (answer.status === 201) confirmed.push(`run-${count}`)
       else refusal = `${answer.status} ${answer.text}`
     }
+    const ready = async (): Promise<string> => {
+      const { status, text } = await team.request({}, 'GET', '/readyz')
+      return `${status} ${text}`
+    }
+    expect(await ready()).toBe('503 {"ok":false,"code":"DISK_FULL"}')
     expect(refusal).toMatch(CLEAR)
     expect(refusal).toMatch(/^50[37] /)
     expect(confirmed.length).toBeGreaterThan(0)
@@ -81,7 +174,8 @@ test('a full disk refuses pushes with a clear error, and loses nothing confirmed
 
     rmSync(filler)
     rmSync(`${filler}-rest`)
-    await expect.poll(async () => (await push('after')).status, { timeout: 60_000 }).toBe(201)
+    await expect.poll(ready, { timeout: 60_000 }).toBe('200 {"ok":true}')
+    expect((await push('after')).status).toBe(201)
     for (const id of confirmed) {
       const found = await team.request(owner, 'GET', `/api/v1/acme/projects/refunds/runs/${id}`)
       expect(found.status, id).toBe(200)
@@ -90,7 +184,6 @@ test('a full disk refuses pushes with a clear error, and loses nothing confirmed
     expect(kept.comments.map(({ id }) => id)).toEqual(expect.arrayContaining(comments))
     await team.server.close()
   } finally {
-    execFileSync('umount', ['-l', disk])
-    rmSync(outer, { recursive: true, force: true })
+    removeDisk(small)
   }
 })

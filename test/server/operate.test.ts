@@ -1,6 +1,17 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { once } from 'node:events'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -83,6 +94,49 @@ describe('figures', () => {
     expect(text).toMatch(/retake_event_loop_lag_seconds\{quantile="0.99"\} \d/)
     expect(text).toMatch(/retake_database_connections\{state="idle"\} \d/)
     expect(text, 'names of organizations and runs').not.toMatch(/acme|refunds/)
+  })
+
+  test('they show workers, the oldest waiting job, failed deliveries and the disk', async () => {
+    const [organization] = await team.server.database.organizations()
+    const actor = { org: organization?.id ?? '', user: 'server', role: 'owner' } as const
+    const card = { name: 'w', version: '1', slots: 1, hasSandbox: false }
+    await team.server.jobs.claim(card, { waitMs: 0 })
+    const started = await team.request(owner, 'POST', '/api/v1/acme/projects/refunds/jobs', {
+      run: 'one',
+      kind: 'scan',
+    })
+    const { job } = started.json<{ job: { id: string } }>()
+    await team.server.database.inOrg(actor, async (rows) => {
+      const hourAgo = new Date(Date.now() - 3600_000).toISOString()
+      await rows.updateTable('job').set({ createdAt: hourAgo }).where('id', '=', job.id).execute()
+      const notice = { event: 'fix', project: 'refunds', run: 'one', title: '', text: '', path: '' }
+      await rows
+        .insertInto('notice')
+        .values({ ...notice, event: 'fix', org: actor.org, id: 'n1' })
+        .execute()
+      const delivery = { org: actor.org, notice: 'n1', target: 'x', dueAt: '2100-01-01T00:00:00Z' }
+      await rows
+        .insertInto('delivery')
+        .values([
+          { ...delivery, id: 'd1', channel: 'mail', state: 'failed', error: 'gone' },
+          { ...delivery, id: 'd2', channel: 'webhook', state: 'waiting', error: 'status 500' },
+        ])
+        .execute()
+    })
+    const shown = async (): Promise<string> => (await team.request({}, 'GET', '/metrics')).text
+    // Counts of rows are cached for 15 seconds.
+    await expect.poll(shown, { interval: 1000 }).toMatch(/^retake_job_waiting_seconds 36\d\d/m)
+    const text = await shown()
+    for (const line of [
+      'retake_workers{sandbox="no"} 1',
+      'retake_workers{sandbox="yes"} 0',
+      'retake_deliveries{channel="mail",state="failed"} 1',
+      'retake_deliveries{channel="mail",state="retrying"} 0',
+      'retake_deliveries{channel="webhook",state="retrying"} 1',
+    ])
+      expect(text.split('\n')).toContain(line)
+    expect(text).toMatch(/^retake_disk_free_bytes \d{7,}$/m)
+    await team.request(owner, 'DELETE', `/api/v1/acme/projects/refunds/jobs/${job.id}`)
   })
 
   test('nobody reads them through a proxy', async () => {
@@ -285,6 +339,28 @@ describe('starting and stopping', () => {
     cpSync(path.join(team.data, 'server.json'), path.join(lost, 'server.json'))
     await (await start(lost)).close()
     expect(await runsOf(team)).toBe(runs)
+  })
+
+  test('SIGTERM to npx ends the server, too', async () => {
+    const data = newDataFolder()
+    const project = path.join(path.dirname(data), 'project')
+    mkdirSync(path.join(project, 'node_modules/.bin'), { recursive: true })
+    writeFileSync(path.join(project, 'package.json'), '{"private": true}')
+    symlinkSync(path.join(cli, '../..'), path.join(project, 'node_modules/retake'))
+    symlinkSync('../retake/bin/retake.mjs', path.join(project, 'node_modules/.bin/retake'))
+    const npx = spawn('npx', ['--no-install', 'retake', 'server', '--data', data, '--port=0'], {
+      cwd: project,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(npx.stdout, 'data')
+    const lock = path.join(data, 'server.lock')
+    const { pid } = JSON.parse(readlinkSync(lock)) as { pid: number }
+    expect(pid).not.toBe(npx.pid)
+    npx.kill('SIGTERM')
+    await expect
+      .poll(() => lstatSync(lock, { throwIfNoEntry: false }), { timeout: 30_000 })
+      .toBeUndefined()
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false)
   })
 
   test('the doctor names problems in one line each, and the settings are readable', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { cookiePrefix } from '../../packages/server/dist/people/accounts.js'
 import {
   type Answer,
+  addMember,
   createOrganization,
   type Credentials,
   pushTape,
@@ -183,6 +184,47 @@ test('only a whole tape is accepted, with its own id, after its file (2.3.1, 5.2
   expect((JSON.parse(text) as { runs: unknown[] }).runs).toHaveLength(1)
 })
 
+test('members create no organizations, and owners only up to the limit (2.4.1)', async () => {
+  const { auth } = team.server.database
+  onTestFinished(
+    async () => void (await auth.query(`delete from "user" where email like '%@more.test'`)),
+  )
+  const [organization] = await team.server.database.organizations()
+  const acme = { id: organization?.id ?? '', owner }
+  const create = (as: Credentials, name: string) =>
+    ask('POST', '/organizations', as, new URLSearchParams({ name }).toString())
+  for (const role of ['viewer', 'member', 'admin'] as const) {
+    const as = await addMember(team, acme, `${role}@more.test`, role)
+    const refused = await create(as, `Of ${role}`)
+    expect(`${refused.status} ${refused.text}`).toMatch(/^403 [^]*another organization/)
+    expect((await ask('GET', '/', as)).text).not.toContain('Create organization')
+  }
+  expect((await ask('GET', '/', owner)).text).toContain('Create organization')
+  const attempts = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => create(owner, `More ${index}`)),
+  )
+  expect(attempts.map(({ status }) => status).toSorted()).toEqual([
+    ...[303, 303],
+    ...Array.from({ length: 6 }, () => 403),
+  ])
+  expect(await team.server.database.organizations()).toHaveLength(3)
+  expect((await ask('GET', '/', owner)).text).not.toContain('Create organization')
+})
+
+test('webhooks and model endpoints in private networks are refused when they are saved (1.3.6)', async () => {
+  const base = ['http://127.0.0.1:1', 'http://[::1]', 'http://localhost', 'http://2130706433']
+  const model = { provider: 'openai', key: 'x', models: ['gpt-4o'], jobUsd: 1, monthUsd: 1 }
+  for (const url of [...base, 'http://169.254.169.254/latest', 'http://10.0.0.8']) {
+    const form = new URLSearchParams({ action: 'webhook', url, event: 'fix' }).toString()
+    const hook = await ask('POST', '/acme/settings', owner, form)
+    expect(`${hook.status} ${hook.text}`, url).toMatch(/^422 [^]*private network/)
+    const set = await requestHere(owner, 'PUT', '/api/v1/acme/model', { ...model, baseUrl: url })
+    expect(`${set.status} ${set.text}`, url).toMatch(/^422 [^]*private network/)
+  }
+  expect((await requestHere(owner, 'GET', '/api/v1/acme/model')).text).toBe('{"endpoint":null}')
+  expect((await ask('GET', '/acme/settings', owner)).text).not.toContain('127.0.0.1')
+})
+
 test('methods that nothing uses are refused (13.4.4)', async () => {
   for (const method of ['TRACE', 'OPTIONS', 'PROPFIND']) {
     const status = await new Promise<number>((resolve, reject) => {
@@ -215,10 +257,12 @@ test('attempts to sign in are limited by address, and one person does not block 
   // A command line that waits for its person does not block the sign-on of others.
   const poll = (route: string) =>
     ask('POST', `/api/auth/${route}`, { 'x-forwarded-for': '192.0.2.3' }, '')
-  for (let count = 0; count < 12; count++) await poll('device/token')
-  const waiting = await poll('device/token')
-  expect([waiting.status, Number(waiting.headers.get('retry-after')) > 0]).toEqual([429, true])
+  for (let count = 0; count < 12; count++) await poll('device/code')
+  const limited = await poll('device/code')
+  expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true])
   expect((await poll('callback/sso')).status).not.toBe(429)
+  // `retake login` polls every two seconds, from several terminals.
+  for (let count = 0; count < 90; count++) expect((await poll('device/token')).status).toBe(400)
 })
 
 describe('requests that nobody expects', () => {
@@ -308,7 +352,7 @@ describe('requests that nobody expects', () => {
 
 test('the log says who did what, from where, and who was refused (16.2.1, 16.3.1, 16.3.2)', async () => {
   const signedIn = await logged(async () => signIn())
-  expect(signedIn).toMatch(/signed in who=\w+/)
+  expect(signedIn).toMatch(/signed in who=owner@acme\.test/)
   const refused = await logged(() => ask('GET', '/api/v1/me', { authorization: 'Bearer rtk_x' }))
   expect(refused).toMatch(
     /warn request id=\w+ method=GET route=\/api\/v1\/me status=401 .*from=127/,

@@ -107,6 +107,11 @@ export const serverErrors = errorTable({
     'It is limited to one project.',
     'Create a key for all projects.',
   ],
+  ORGANIZATION_LIMIT: (limit: number) => [
+    'You cannot create another organization.',
+    `Only owners of an organization can create one, and a person can own up to ${limit}.`,
+    'Ask the server operator to raise RETAKE_ORGANIZATIONS_PER_OWNER, or an owner to create it.',
+  ],
   OWN_REQUEST: () => [
     'You cannot decide on your own request.',
     'The waiting program uses the same account or API key.',
@@ -279,6 +284,7 @@ const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   NOT_ALLOWED: 403,
   PERSON_NEEDED: 403,
   KEY_LIMITED: 403,
+  ORGANIZATION_LIMIT: 403,
   OWN_REQUEST: 403,
   SCOPE_MISSING: 403,
   ORIGIN_REFUSED: 403,
@@ -302,6 +308,10 @@ const STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
 export const httpStatus = (error: unknown): ContentfulStatusCode =>
   error instanceof RetakeError ? (STATUS[error.code] ?? 422) : 500
 
+/** True if the disk or a quota of the system is full, for a file or for the database. */
+export const isDiskFull = (error: unknown): boolean =>
+  /^(?:DISK_FULL|ENOSPC|EDQUOT|53100)$/.test(String((error as { code?: unknown } | null)?.code))
+
 /**
  * Maps an unreachable database, a full disk or text that cannot be stored to a `RetakeError`;
  * returns other errors unchanged.
@@ -309,8 +319,7 @@ export const httpStatus = (error: unknown): ContentfulStatusCode =>
 export function explainFailure(error: unknown): unknown {
   if (error instanceof RetakeError) return error
   const code = (error as { code?: unknown } | null)?.code
-  if (typeof code === 'string' && /^(?:ENOSPC|EDQUOT|53100)$/.test(code))
-    return serverErrors.DISK_FULL(error)
+  if (isDiskFull(error)) return serverErrors.DISK_FULL(error)
   // PostgreSQL cannot store text with a null byte.
   if (code === '22021' || code === '22P05')
     return serverErrors.REQUEST_INVALID('The request', 'It contains text with a null byte.')

@@ -130,6 +130,11 @@ const table = {
   requestsPerMinute: whole('request limit per client', 1200, [1]),
   maxFileBytes: whole('maximum size of a file in a run', 2 ** 31, [1]),
   quotaBytes: whole('storage quota of each organization', 100 * 2 ** 30, [1]),
+  organizationsPerOwner: whole(
+    'organizations that a person may own; only owners can create more, up to this number',
+    3,
+    [1],
+  ),
   retentionFloorDays: whole(
     'minimum number of days to keep every run, whatever its project says',
     0,

@@ -17,6 +17,7 @@ import { TeamJobs } from './jobs/jobs.js'
 import { ModelEndpoints } from './jobs/model-endpoint.js'
 import { Worker } from './jobs/worker.js'
 import { backUpBeforeChange } from './operate/backup.js'
+import { diskSpace, LOW_BYTES } from './operate/disk-space.js'
 import { Notifications } from './notify/notifications.js'
 import { Log } from './operate/log.js'
 import { Metrics } from './operate/metrics.js'
@@ -43,6 +44,7 @@ export interface RunningServer extends Pick<
 }
 
 const UPKEEP_MS = 3600_000
+const DISK_MS = 10_000
 /** How long requests in progress may take when the server stops. */
 const CLOSE_MS = 1000
 const DATABASE = 'retake'
@@ -165,7 +167,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     const outside = { allowPrivate, url }
     const notifications = new Notifications(database, accounts, mailer, log, keys, outside)
     await notifications.start({ runs, approvals, jobs })
-    const metrics = new Metrics(database)
+    const metrics = new Metrics(database, jobs, settings.data)
     const repositories = new ProjectRepositories(runs, parts)
     start(
       createApp({
@@ -191,6 +193,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
     )
     const worker = startWorker(core, parts, { port, base: new URL(url).pathname })
     const upkeep = setInterval(() => void tidy(core, jobs), UPKEEP_MS).unref()
+    const watch = setInterval(() => void watchDisk(core), DISK_MS).unref()
     const setup = (await accounts.isEmpty()) ? setupToken(keys) : undefined
     return {
       url,
@@ -205,6 +208,7 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
       database,
       close: async () => {
         clearInterval(upkeep)
+        clearInterval(watch)
         await (await worker)?.close()
         await jobs.close()
         await closeServer(server)
@@ -263,6 +267,18 @@ async function closeServer(server: Server): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
   await closed
   clearTimeout(timer)
+}
+
+/** Makes room before the disk is full, because then the database cannot write either. */
+async function watchDisk({ settings, runs, log }: ServerCore): Promise<void> {
+  try {
+    const { freeBytes } = diskSpace(settings.data)
+    if (freeBytes >= LOW_BYTES) return
+    const isRoomier = await runs.cache.makeRoom()
+    if (isRoomier) log.warn('removed cached files because the disk is nearly full', { freeBytes })
+  } catch (error) {
+    log.error('could not check the disk', error)
+  }
 }
 
 async function tidy({ database, runs, log }: ServerCore, jobs: TeamJobs): Promise<void> {

@@ -37,6 +37,25 @@ export const nextSignal = (): Promise<NodeJS.Signals> =>
     })
   })
 
+const PARENT_MS = 1000
+
+/**
+ * Resolves on a stop signal. Under `npx`, also when npm is gone: npm passes no signal on, so that its
+ * program would go on without it.
+ */
+export async function stopRequest(): Promise<void> {
+  const { ppid } = process
+  let timer: NodeJS.Timeout | undefined
+  const orphaned = new Promise<void>((resolve) => {
+    if (process.env['npm_command'] !== 'exec') return
+    timer = setInterval(() => {
+      if (process.ppid !== ppid) resolve()
+    }, PARENT_MS).unref()
+  })
+  await Promise.race([nextSignal(), orphaned])
+  clearInterval(timer)
+}
+
 /** Records a stop signal so that cleanup can finish; `throwIfAny()` reports it as `Interrupted`. */
 export class Interruption {
   readonly #controller = new AbortController()

@@ -38,7 +38,7 @@ creates an API key for this machine and stores it outside of your projects.`,
       console.log(JSON.stringify({ url: code.verification_uri_complete, code: code.user_code }))
     else
       process.stderr.write(
-        `Open ${code.verification_uri}\nand confirm this code: ${code.user_code}\n`,
+        `Open ${code.verification_uri_complete}\nand confirm this code: ${code.user_code}\n`,
       )
     if (!options.flag('no-open') && !options.json) await openBrowser(code.verification_uri_complete)
     const token = await waitForToken(client, server, code)

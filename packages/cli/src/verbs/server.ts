@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import type { ListedSetting, SettingName } from '@retake/server'
-import { FOUND, nextSignal } from '../command-line/exit-codes.js'
+import { FOUND, stopRequest } from '../command-line/exit-codes.js'
 import type { Options, Verb } from '../command-line/verb.js'
 import { version } from '../package-root.js'
 import { serverParts } from '../team/server-parts.js'
@@ -47,7 +47,7 @@ async function serve({ server, options, given }: ActionInput): Promise<number> {
   // By default, V8 collects old objects only at two to three times the live memory, so that the
   // memory of a busy server rises for most of an hour. Costs about 1 % of processor time.
   setFlagsFromString('--heap-growing-percent=20')
-  const stopped = nextSignal()
+  const stopped = stopRequest()
   const running = await server.startServer(
     server.readSettings(given, process.env),
     await serverParts(),
@@ -143,6 +143,8 @@ export async function runPackage(): Promise<number> {
   const packages = ['retake', '@retake/server'].flatMap((name) => ['-p', `${name}@${version()}`])
   const args = ['--yes', ...packages, '--', 'retake', ...process.argv.slice(2)]
   const child = spawn('npx', args, { stdio: 'inherit' })
+  // The server notices that npm is gone.
+  void stopRequest().then(() => child.kill())
   const [code] = (await once(child, 'exit')) as [number | null]
   return code ?? 1
 }

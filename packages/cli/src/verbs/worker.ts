@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { nextSignal } from '../command-line/exit-codes.js'
+import { stopRequest } from '../command-line/exit-codes.js'
 import { usageError, type Verb } from '../command-line/verb.js'
 import { serverParts } from '../team/server-parts.js'
 import { loadServer, runPackage } from './server.js'
@@ -39,7 +39,7 @@ is unreachable, the worker keeps trying. Several workers can run on one machine,
         'The worker token is missing.',
         'Pass a file that contains it with --token-file, or set RETAKE_WORKER_TOKEN.',
       )
-    const stopped = nextSignal()
+    const stopped = stopRequest()
     const name = options.text('name')
     const worker = await server.Worker.start({
       server: url.replace(/\/$/, ''),

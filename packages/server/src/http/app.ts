@@ -2,8 +2,9 @@ import { RetakeError } from '@retake/engine/errors'
 import { securityHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono } from 'hono'
 import type { Database } from '../database/database.js'
-import { explainFailure, httpStatus, serverErrors } from '../errors.js'
+import { explainFailure, httpStatus, isDiskFull, serverErrors } from '../errors.js'
 import type { Notifications } from '../notify/notifications.js'
+import { diskSpace, LOW_BYTES } from '../operate/disk-space.js'
 import type { Log } from '../operate/log.js'
 import { checkMetricsReader, type Metrics, routeOf } from '../operate/metrics.js'
 import type { TeamJobs } from '../jobs/jobs.js'
@@ -67,6 +68,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const base = pathname === '/' ? '' : pathname
   const requests = new RateLimit(settings.requestsPerMinute)
   const signIns = new RateLimit(10)
+  // `retake login` asks every two seconds whether its code was confirmed.
+  const polls = new RateLimit(300)
   const layout = new PageLayout(base, viewerStyleName())
   const address = (c: Context): string => clientAddress(c, settings)
   const all: RouteParts = { ...parts, layout, address }
@@ -74,7 +77,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .get('/healthz', (c) => c.json({ ok: true }))
     .get('/readyz', async (c) => {
       await parts.database.ping()
-      return c.json({ ok: true })
+      if (diskSpace(settings.data).freeBytes >= LOW_BYTES) return c.json({ ok: true })
+      return c.json({ ok: false, code: 'DISK_FULL' }, 503)
     })
     .get('/metrics', async (c) => {
       checkMetricsReader(c, settings)
@@ -108,7 +112,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     .use(checkOrigin(origin))
     .on(['GET', 'POST'], '/api/auth/*', async (c) => {
       // Counted per route, so that a command line that polls does not block signing in.
-      checkRate(signIns, `${c.req.path} ${address(c)}`)
+      const limit = c.req.path.endsWith('/device/token') ? polls : signIns
+      checkRate(limit, `${c.req.path} ${address(c)}`)
       const response = await accounts.handle(c.req.raw)
       if (response === undefined) throw serverErrors.NOT_FOUND('address')
       return response
@@ -147,10 +152,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 async function answerError(
   thrown: unknown,
   c: Context<ServerEnv>,
-  { log, layout, database }: RouteParts,
+  { log, layout, database, runs }: RouteParts,
 ): Promise<Response> {
   const error = await failureOf(thrown, database)
   const status = httpStatus(error)
+  // So that the next attempt succeeds.
+  if (isDiskFull(error)) void runs.cache.makeRoom().catch(() => {})
   const { path, method } = c.req
   const id = c.var.requestId
   const isPage =

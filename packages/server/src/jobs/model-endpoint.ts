@@ -4,7 +4,7 @@ import { costUsd, findPrice, NO_USAGE, type PriceTable, readModelRequest } from 
 import { sql } from 'kysely'
 import { type Actor, type Database, type OrgRows, timeText } from '../database/database.js'
 import { serverErrors } from '../errors.js'
-import { sendOutside } from '../notify/webhook-request.js'
+import { checkPublic, sendOutside } from '../notify/webhook-request.js'
 import { audit } from '../runs/team-runs.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 
@@ -130,6 +130,7 @@ export class ModelEndpoints {
   async set(actor: Actor, given: NewEndpoint & { readonly key?: string }): Promise<void> {
     const { baseUrl, provider, models, jobUsd, monthUsd, key } = given
     check(given)
+    await checkPublic('The base URL', baseUrl, this.options)
     await this.database.inOrg(actor, async (rows) => {
       const known = rows.selectFrom('modelEndpoint').select(['sealedKey', 'baseUrl'])
       const before = await known.executeTakeFirst()

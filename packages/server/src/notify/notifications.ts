@@ -16,7 +16,7 @@ import type { Mailer } from '../people/mail.js'
 import { audit, type TeamRunRow, type TeamRuns } from '../runs/team-runs.js'
 import type { TeamApprovals } from '../runs/approvals.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
-import { postSigned } from './webhook-request.js'
+import { checkPublic, postSigned } from './webhook-request.js'
 
 export const EVENTS = {
   failure: 'A run failed',
@@ -420,6 +420,7 @@ export class Notifications {
     const chosen = events.filter(isNoticeEvent)
     if (chosen.length === 0)
       throw serverErrors.REQUEST_INVALID('The list of events', 'Choose at least one.')
+    await checkPublic('The address', url, this.options)
     const secret = `whsec_${randomBytes(24).toString('base64url')}`
     await this.database.inOrg(actor, async (rows) => {
       const id = newId('w')

@@ -1,8 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { lookup as lookUp, type LookupAddress } from 'node:dns'
+import { lookup as addressesOf } from 'node:dns/promises'
 import http from 'node:http'
 import https from 'node:https'
 import { BlockList, isIP } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { serverErrors } from '../errors.js'
 
 const privateAddresses = new BlockList()
 for (const [address, bits, family] of [
@@ -34,6 +37,32 @@ export function isPrivateAddress(address: string): boolean {
   if (family === 6 && /^::ffff:/i.test(plain)) return true
   return privateAddresses.check(plain, family === 4 ? 'ipv4' : 'ipv6')
 }
+
+const LOOKUP_MS = 3000
+
+/**
+ * Refuses an address in a private network when a person saves it. A name that cannot be resolved now
+ * is accepted: every request checks again.
+ */
+export async function checkPublic(
+  what: string,
+  url: string,
+  { allowPrivate }: { readonly allowPrivate: boolean },
+): Promise<void> {
+  if (allowPrivate) return
+  const name = hostOf(new URL(url))
+  const found = await Promise.race([
+    addressesOf(name, { all: true }).catch(() => []),
+    pause(LOOKUP_MS, [], { ref: false }),
+  ])
+  if (found.some(({ address }) => isPrivateAddress(address)))
+    throw serverErrors.REQUEST_INVALID(
+      what,
+      'It is in a private network, which the setting RETAKE_PRIVATE_ADDRESSES does not allow.',
+    )
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
 const TIMEOUT_MS = 10_000
 
@@ -84,7 +113,7 @@ export function sendOutside(
 ): Promise<http.IncomingMessage> {
   const { allowPrivate, body, headers, timeoutMs, signal } = options
   const target = new URL(url)
-  const literal = target.hostname.replace(/^\[|\]$/g, '')
+  const literal = hostOf(target)
   if (!allowPrivate && isIP(literal) !== 0 && isPrivateAddress(literal))
     return Promise.reject(new Error('the address is private'))
   return new Promise((resolve, reject) => {

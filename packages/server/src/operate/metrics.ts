@@ -7,7 +7,9 @@ import { sql } from 'kysely'
 import type { Database } from '../database/database.js'
 import { serverErrors } from '../errors.js'
 import type { ServerEnv } from '../http/access.js'
+import type { TeamJobs } from '../jobs/jobs.js'
 import type { Settings } from '../settings.js'
+import { diskSpace } from './disk-space.js'
 import type { Log } from './log.js'
 
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -26,6 +28,10 @@ interface RowCounts {
   readonly bytes: number
   /** By state. */
   readonly jobs: ReadonlyMap<string, number>
+  /** When the job was started that has waited longest; undefined if none waits. */
+  readonly oldestWaiting: number | undefined
+  /** By channel and state, as labels. */
+  readonly deliveries: ReadonlyMap<string, number>
 }
 
 /** Metrics in the text format of Prometheus, and the request log. */
@@ -38,7 +44,11 @@ export class Metrics {
   #inProgress = 0
   #counts: { readonly at: number; readonly rows: Promise<RowCounts> } | undefined
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly jobs: Pick<TeamJobs, 'workers'>,
+    private readonly data: string,
+  ) {
     this.#lag.enable()
   }
 
@@ -124,6 +134,16 @@ export class Metrics {
       ['kind="resident"', rss],
       ['kind="heap"', heapUsed],
     ])
+    const { freeBytes, bytes } = diskSpace(this.data)
+    add('disk_bytes', 'gauge', 'Size of the disk with the data folder.', [['', bytes]])
+    add('disk_free_bytes', 'gauge', 'Free space on the disk with the data folder.', [
+      ['', freeBytes],
+    ])
+    const workers = this.jobs.workers()
+    add('workers', 'gauge', 'Workers that were heard from in the last 45 seconds.', [
+      ['sandbox="yes"', workers.filter(({ hasSandbox }) => hasSandbox).length],
+      ['sandbox="no"', workers.filter(({ hasSandbox }) => !hasSandbox).length],
+    ])
     const rows = await this.#rowCounts().catch(() => undefined)
     add('database_up', 'gauge', '1 if the database is responding.', [
       ['', rows === undefined ? 0 : 1],
@@ -134,6 +154,11 @@ export class Metrics {
       add('storage_bytes', 'gauge', 'Total size of stored runs.', [['', rows.bytes]])
       const jobs = [...rows.jobs].map(([state, count]): Value => [`state="${label(state)}"`, count])
       add('jobs', 'gauge', 'Jobs by state.', jobs)
+      const { oldestWaiting = Date.now() } = rows
+      add('job_waiting_seconds', 'gauge', 'Age of the oldest waiting job; 0 if none waits.', [
+        ['', Math.max(0, (Date.now() - oldestWaiting) / 1000)],
+      ])
+      add('deliveries', 'gauge', 'Emails and webhooks of the last 14 days.', [...rows.deliveries])
     }
     return `${lines.join('\n')}\n`
   }
@@ -171,6 +196,15 @@ type Value = readonly [labels: string, value: number]
 async function countRows(database: Database): Promise<RowCounts> {
   const organizations = await database.organizations()
   const jobs = new Map<string, number>()
+  const waitingSince: number[] = []
+  const deliveries = new Map(
+    ['mail', 'webhook'].flatMap((channel) =>
+      ['failed', 'retrying', 'sent', 'waiting'].map((state) => [
+        `channel="${channel}",state="${state}"`,
+        0,
+      ]),
+    ),
+  )
   let runs = 0
   let bytes = 0
   for (const { id } of organizations)
@@ -188,8 +222,31 @@ async function countRows(database: Database): Promise<RowCounts> {
         .groupBy('state')
         .execute()
       for (const { state, count } of states) jobs.set(state, (jobs.get(state) ?? 0) + count)
+      const oldest = await rows
+        .selectFrom('job')
+        .select('createdAt')
+        .where('state', '=', 'waiting')
+        .orderBy('createdAt')
+        .limit(1)
+        .executeTakeFirst()
+      if (oldest !== undefined) waitingSince.push(Date.parse(oldest.createdAt))
+      const sent = await rows
+        .selectFrom('delivery')
+        .select([
+          'channel',
+          sql<string>`case when state = 'waiting' and error is not null then 'retrying'
+            else state end`.as('state'),
+          sql<number>`count(*)`.as('count'),
+        ])
+        .groupBy(['channel', sql`2`])
+        .execute()
+      for (const { channel, state, count } of sent) {
+        const labels = `channel="${label(channel)}",state="${label(state)}"`
+        deliveries.set(labels, (deliveries.get(labels) ?? 0) + count)
+      }
     })
-  return { organizations: organizations.length, runs, bytes, jobs }
+  const oldestWaiting = waitingSince.length === 0 ? undefined : Math.min(...waitingSince)
+  return { organizations: organizations.length, runs, bytes, jobs, oldestWaiting, deliveries }
 }
 
 /** The route pattern, without names of organizations and runs. */

@@ -149,7 +149,7 @@ function configure({ settings, keys, database, mailer, url, log }: AccountsOptio
           await mailer.send(email, {
             subject: `Join ${name} on Retake`,
             text: `${inviter.user.email} invites you to ${name}. The invitation is valid for 7 days.`,
-            link: `${url}/invitations/${encodeURIComponent(id)}?proof=${invitationProof(keys, id)}`,
+            link: invitationLink(url, keys, id),
           })
         },
       }),
@@ -181,6 +181,8 @@ type Auth = ReturnType<typeof betterAuth<ReturnType<typeof configure>>>
 
 export class Accounts {
   #auth: Auth
+  /** One organization is created at a time, so that each request sees the ones before. */
+  #creating: Promise<unknown> = Promise.resolve()
   readonly hasSso: boolean
 
   private constructor(
@@ -268,7 +270,7 @@ export class Accounts {
       await internalAdapter.deleteSession(before.session.token)
     }
     const now = await this.#auth.api.getSession({ headers: cookiesOf(response) })
-    this.options.log.info('signed in', { who: now?.user.id })
+    this.options.log.info('signed in', { who: now?.user.email })
   }
 
   /** Creates an account, signs it in, and creates an organization that it owns. */
@@ -283,23 +285,48 @@ export class Accounts {
     return this.#signIn(email.toLowerCase(), headers)
   }
 
+  /**
+   * True for an owner of organizations, up to a number of them. Every organization has its own quota
+   * and share of the workers, which members could otherwise bypass.
+   */
+  async mayCreateOrganization(user: string): Promise<boolean> {
+    const owned = (await this.memberships(user)).filter(({ role }) => role === 'owner')
+    return owned.length > 0 && owned.length < this.options.settings.organizationsPerOwner
+  }
+
   async createOrganization(person: Person, title: string, slug: string): Promise<Organization> {
     checkSlug(slug)
-    const made = await explained(() =>
-      this.#auth.api.createOrganization({ body: { name: title, slug, userId: person.id } }),
-    )
+    const creating = this.#creating.then(async () => {
+      if (!(await this.mayCreateOrganization(person.id)))
+        throw serverErrors.ORGANIZATION_LIMIT(this.options.settings.organizationsPerOwner)
+      return explained(() =>
+        this.#auth.api.createOrganization({ body: { name: title, slug, userId: person.id } }),
+      )
+    })
+    this.#creating = creating.catch(() => {})
+    const made = await creating
     return { id: made.id, slug: made.slug, name: made.name }
   }
 
-  /** Invites by email. `headers` must be those of a person who may invite. */
-  async invite(org: string, email: string, role: Role, headers: Headers): Promise<void> {
+  /**
+   * Invites by email. `headers` must be those of a person who may invite. Without a mail server,
+   * returns the link, which that person has to send.
+   */
+  async invite(
+    org: string,
+    email: string,
+    role: Role,
+    headers: Headers,
+  ): Promise<string | undefined> {
     checkEmail(email)
-    await explained(() =>
+    const { id } = await explained(() =>
       this.#auth.api.createInvitation({
         body: { email, role, organizationId: org, resend: true },
         headers,
       }),
     )
+    const { settings, url, keys } = this.options
+    return settings.smtpUrl === undefined ? invitationLink(url, keys, id) : undefined
   }
 
   /** The invitation as its recipient sees it; undefined if it is no longer valid. */
@@ -600,6 +627,9 @@ function cookiesOf(response: Response): Headers {
   const pairs = response.headers.getSetCookie().map((each) => each.split(';')[0] ?? '')
   return new Headers({ cookie: pairs.join('; ') })
 }
+
+const invitationLink = (url: string, keys: ServerKeys, id: string): string =>
+  `${url}/invitations/${encodeURIComponent(id)}?proof=${invitationProof(keys, id)}`
 
 const invitationProof = (keys: ServerKeys, id: string): string =>
   createHmac('sha256', keys.key('links', 'invitation')).update(id).digest('base64url')

@@ -10,15 +10,17 @@ export class Members {
     private readonly database: Database,
   ) {}
 
+  /** Without a mail server, returns the link to send. */
   async invite(
     actor: Actor,
     { email, role }: { readonly email: string; readonly role: string },
     headers: Headers,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     await this.#checkOwner(actor, undefined, role)
     const address = email.toLowerCase()
-    await this.accounts.invite(actor.org, address, checkRole(role), headers)
+    const link = await this.accounts.invite(actor.org, address, checkRole(role), headers)
     await this.#record(actor, 'member.invite', address, { role })
+    return link
   }
 
   async withdraw(actor: Actor, invitation: string): Promise<void> {

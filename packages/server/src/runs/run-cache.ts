@@ -1,11 +1,21 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { link, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import {
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+} from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RetakeError } from '@retake/engine/errors'
-import { serverErrors } from '../errors.js'
+import { isDiskFull, serverErrors } from '../errors.js'
 import type { BlobStore } from '../storage/blob-store.js'
 
 export interface StoredFile {
@@ -22,6 +32,8 @@ export const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w
 export const isCodeArchive = ({ name }: StoredFile): boolean => name.endsWith('.code.tar.gz')
 
 const UNUSED_MS = 7 * 24 * 3600_000
+/** On a full disk, only files in use are kept: somebody may be about to open what was just fetched. */
+const IN_USE_MS = 5000
 
 /**
  * Decrypted copies of runs, as folders of tapes, and uploads in progress. Everything can be removed
@@ -52,7 +64,8 @@ export class RunCache {
         const target = path.join(this.folderOf(org, project), name)
         const found = await stat(target).catch(() => undefined)
         if (found?.size === bytes) return utimes(target, new Date(), found.mtime)
-        const known = this.#fetching.get(target) ?? this.#fetchFile(org, digest, target)
+        const known =
+          this.#fetching.get(target) ?? this.#withRoom(() => this.#fetchFile(org, digest, target))
         this.#fetching.set(target, known)
         return known.finally(() => this.#fetching.delete(target))
       }),
@@ -130,14 +143,37 @@ export class RunCache {
         const rest = chunk.subarray(Math.max(0, length - at))
         at += chunk.length
         if (at > size) throw serverErrors.TOO_LARGE('The upload', at, size)
-        await handle.appendFile(rest)
+        await this.#write(handle, length, rest)
         length += rest.length
       }
       await handle.sync()
       if (length === size) await this.#finish(org, digest, file)
       return length
+    } catch (error) {
+      // What has arrived must not take the space that a later attempt needs.
+      if (isDiskFull(error)) await rm(file, { force: true })
+      throw error
     } finally {
       await handle.close()
+    }
+  }
+
+  #write(handle: FileHandle, length: number, chunk: Uint8Array): Promise<void> {
+    return this.#withRoom(
+      () => handle.appendFile(chunk),
+      // A part of the chunk may have been written.
+      () => handle.truncate(length),
+    )
+  }
+
+  /** On a full disk, makes room and tries once more. */
+  async #withRoom<T>(work: () => Promise<T>, undo?: () => Promise<void>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isDiskFull(error) || !(await this.makeRoom())) throw error
+      await undo?.()
+      return work()
     }
   }
 
@@ -146,7 +182,7 @@ export class RunCache {
       await rm(file, { force: true })
       throw serverErrors.UPLOAD_DAMAGED(digest)
     }
-    await this.blobs.putFile(org, digest, file)
+    await this.#withRoom(() => this.blobs.putFile(org, digest, file))
   }
 
   /**
@@ -168,7 +204,7 @@ export class RunCache {
       for await (const chunk of body) {
         length += chunk.length
         if (length > max) throw serverErrors.TOO_LARGE('The run', length, max)
-        await handle.appendFile(chunk)
+        await this.#write(handle, length - chunk.length, chunk)
       }
       return length
     } finally {
@@ -208,15 +244,33 @@ export class RunCache {
   /** Removes files that were not used for a week. */
   async clean(now = Date.now()): Promise<void> {
     for (const [file, at] of this.#live) if (now - at >= UNUSED_MS) this.#live.delete(file)
+    await this.#evict(now - UNUSED_MS)
+  }
+
+  /**
+   * Removes everything that is not in use, also uploads that nobody continues. They start again.
+   * Returns true if something was removed.
+   */
+  makeRoom(now = Date.now()): Promise<boolean> {
+    return this.#evict(now - IN_USE_MS)
+  }
+
+  async #evict(usedBefore: number): Promise<boolean> {
+    let isRoomier = false
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(
       () => [],
     )
     for (const entry of entries.filter((each) => each.isFile())) {
       const file = path.join(entry.parentPath, entry.name)
+      const target = file.replace(/\.\d+\.part$/, '')
+      if (this.#receiving.has(file) || this.#fetching.has(target)) continue
       const found = await stat(file).catch(() => undefined)
-      if (found !== undefined && now - Math.max(found.atimeMs, found.ctimeMs) > UNUSED_MS)
-        await rm(file, { force: true })
+      const usedAt = Math.max(found?.atimeMs ?? Infinity, found?.ctimeMs ?? 0)
+      if (usedAt >= usedBefore || (this.#live.get(file) ?? 0) >= usedBefore) continue
+      await rm(file, { force: true })
+      isRoomier = true
     }
+    return isRoomier
   }
 
   readonly #uploadPath = (org: string, digest: string): string =>

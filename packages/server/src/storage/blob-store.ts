@@ -58,7 +58,8 @@ class FolderStore implements ObjectStore {
     const draft = `${file}.${randomBytes(6).toString('hex')}.tmp`
     const handle = await open(draft, 'wx', 0o600)
     try {
-      for await (const chunk of bytes) await handle.write(chunk)
+      // Unlike `write`, this fails if only a part fits on the disk.
+      for await (const chunk of bytes) await handle.appendFile(chunk)
       await handle.sync()
     } catch (error) {
       await rm(draft, { force: true })
@@ -314,9 +315,15 @@ export class BlobStore {
   /** Stores a file under the SHA-256 of its content. Idempotent. */
   async putFile(org: string, digest: string, file: string): Promise<void> {
     const key = fileKey(org, digest)
-    await this.#explained(async () =>
-      this.#store.putNew(key, encrypt(await this.#keyOf(org), key, createReadStream(file))),
-    )
+    const content = createReadStream(file)
+    try {
+      await this.#explained(async () =>
+        this.#store.putNew(key, encrypt(await this.#keyOf(org), key, content)),
+      )
+    } finally {
+      // If nothing was read, it would stay open, and the space of a removed file in use.
+      content.destroy()
+    }
   }
 
   async hasFile(org: string, digest: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { isSecret } from '@retake/web'
@@ -52,7 +52,7 @@ export class ServerKeys {
     const secret = randomBytes(32)
     const fd = openSync(file, 'wx', 0o600)
     try {
-      writeSync(fd, `${JSON.stringify({ version: 1, secret: secret.toString('base64') })}\n`)
+      writeFileSync(fd, `${JSON.stringify({ version: 1, secret: secret.toString('base64') })}\n`)
       fsyncSync(fd)
     } finally {
       closeSync(fd)

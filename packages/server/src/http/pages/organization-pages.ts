@@ -55,6 +55,8 @@ const FIGURES_MS = 1500
  * Updates the figures after a change. Waits until shared figures have expired, so that the new ones
  * include the change.
  */
+const COPY = `document.getElementById('copy').onclick=async(e)=>{const l=document.querySelector('[name=link]');l.select();try{await navigator.clipboard.writeText(l.value)}catch{document.execCommand('copy')}e.target.textContent='Copied'}`
+
 const LIVE = (events: string): string => `(()=>{let timer;const load=async()=>{timer=undefined;
 try{const r=await fetch(location.pathname+'?part=live',{headers:{accept:'text/html'}});if(r.ok)document.getElementById('live').innerHTML=await r.text()}catch{}};
 new EventSource(${JSON.stringify(events)}).onmessage=()=>timer??=setTimeout(load,${FIGURES_MS + 500})})()`
@@ -118,15 +120,19 @@ export function organizationPages(parts: RouteParts) {
         }),
       )
       const sessions = await accounts.sessions(id, c.req.raw.headers)
+      const mayCreate = await accounts.mayCreateOrganization(id)
       return layout.page(c, {
         title: 'Your projects',
         body: html`<h1 class="skip">Your projects</h1>
           ${sections}
-          ${sections.length === 0 && html`<p class="empty">You are not a member of any organization. Ask for an invitation, or create an organization.</p>`}
-          <details>
-            <summary>Create organization</summary>
-            ${postForm(`${base}/organizations`, html`${field('Name', 'name', { required: '', maxlength: '100' })}<button>Create</button>`, 'line')}
-          </details>
+          ${sections.length === 0 && html`<p class="empty">You are not a member of any organization. Ask for an invitation.</p>`}
+          ${
+            mayCreate &&
+            html`<details>
+              <summary>Create organization</summary>
+              ${postForm(`${base}/organizations`, html`${field('Name', 'name', { required: '', maxlength: '100' })}<button>Create</button>`, 'line')}
+            </details>`
+          }
           <details>
             <summary>Your sessions</summary>
             ${htmlTable('Your sessions', sessions, [
@@ -306,9 +312,25 @@ export function organizationPages(parts: RouteParts) {
       const role = fieldValue(form, 'role')
       const here = layout.at(organization.slug, 'members')
       switch (fieldValue(form, 'action')) {
-        case 'invite':
-          await members.invite(actor, { email: fieldValue(form, 'email'), role }, headers)
-          return c.redirect(`${here}?done=invited`, 303)
+        case 'invite': {
+          const email = fieldValue(form, 'email')
+          const link = await members.invite(actor, { email, role }, headers)
+          if (link === undefined) return c.redirect(`${here}?done=invited`, 303)
+          return layout.page(c, {
+            title: 'Invitation',
+            ...frame(organization, actor, here),
+            body: html`<h1>Invitation for ${email}</h1>
+              <p>
+                This server has no mail server, so it sent nothing. Send this link yourself, and
+                only to ${email}: whoever opens it first joins with that address. It is valid for 7
+                days.
+              </p>
+              ${field('Link', 'link', { value: link, readonly: '', class: 'mono' })}
+              <p><button type="button" id="copy">Copy link</button></p>
+              <p><a href="${here}">Back to the members</a></p>`,
+            script: COPY,
+          })
+        }
         case 'withdraw':
           await members.withdraw(actor, fieldValue(form, 'invitation'))
           return c.redirect(`${here}?done=removed`, 303)
