@@ -203,10 +203,8 @@ test('members create no organizations, and owners only up to the limit (2.4.1)',
   const attempts = await Promise.all(
     Array.from({ length: 8 }, (_, index) => create(owner, `More ${index}`)),
   )
-  expect(attempts.map(({ status }) => status).toSorted()).toEqual([
-    ...[303, 303],
-    ...Array.from({ length: 6 }, () => 403),
-  ])
+  expect(attempts.filter(({ status }) => status === 303)).toHaveLength(2)
+  expect(attempts.filter(({ status }) => status === 403)).toHaveLength(6)
   expect(await team.server.database.organizations()).toHaveLength(3)
   expect((await ask('GET', '/', owner)).text).not.toContain('Create organization')
 })
