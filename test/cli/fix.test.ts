@@ -10,7 +10,7 @@ import { hasSandbox } from '../support/has-sandbox.js'
 import { run, runCommands } from '../support/run-retake.mjs'
 import { soakOnly } from '../support/soak.js'
 import { agent, block, projectWith, RIGHT, wrongWord } from './fix-project.js'
-import { cli, folderWith } from './workspace.js'
+import { cli } from './workspace.js'
 
 test('a rule repairs a failed run, proven against a control arm, a sibling, a twin and the passing runs; then it is applied with a test and undone', async () => {
   const { fix, read, folder, runs, retake } = await projectWith(['1', '7', '8', '9'])
@@ -309,15 +309,4 @@ test('a failure that depends on chance is flaky, and no model is paid to fix it'
   const said = await fix('last', '--oracle', 'exit:0', '--model', 'fixer', '--yes')
   expect(said, said.said).toMatchObject({ code: 1, result: { status: 'flaky' } })
   expect(prompts).toEqual([])
-}, 600_000)
-
-test('the bug of the demo is fixed without a key, and the test fails without the fix', async () => {
-  soakOnly()
-  const { folder, retake } = await folderWith({})
-  expect(await retake(['fix', '--demo'])).toMatchObject({ code: 0 })
-  const demo = join(folder, '.retake/demo')
-  const tested = () => run(process.execPath, ['--test', 'test/refund-fixed.test.mjs'], demo)
-  expect(await tested()).toMatchObject({ code: 0 })
-  expect(await run(process.execPath, [cli, 'fix', '--undo'], demo)).toMatchObject({ code: 0 })
-  expect(await tested()).toMatchObject({ code: 1 })
 }, 600_000)

@@ -57,8 +57,10 @@ export class Progress {
     this.#drawnMs = elapsedMs
     this.#shown = true
     this.#frame = (this.#frame + 1) % FRAMES.length
-    const line = `${FRAMES[this.#frame]} ${this.#text} (${Math.round(elapsedMs / 1000)} s)`
-    process.stderr.write(`\r\u001B[K${line.slice(0, (process.stderr.columns || 80) - 1)}`)
+    const time = ` (${Math.round(elapsedMs / 1000)} s)`
+    const room = (process.stderr.columns || 80) - 3 - time.length
+    const line = `${FRAMES[this.#frame]} ${cutTo(this.#text, Math.max(0, room))}${time}`
+    process.stderr.write(`\r\u001B[K${line}`)
   }
 }
 

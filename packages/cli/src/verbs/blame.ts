@@ -1,5 +1,5 @@
 import { DEFAULT_FORKS } from '@retake/diagnose'
-import { namesCauses } from '@retake/tape/present'
+import { namesCauses, plural, PURPOSE_WORDS } from '@retake/tape/present'
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { printable, printJson, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
 import type { Tape } from '@retake/tape'
@@ -139,7 +139,9 @@ async function withProgress(search: BlameSearch): Promise<FindingsFile> {
   return await searchRun({
     ...search,
     onProgress: ({ forks, remaining, probe }) =>
-      progress.say(`${forks} forks, about ${remaining} more: ${probe.purpose}`),
+      progress.say(
+        `${plural(forks, 'fork')}, about ${remaining} more · ${PURPOSE_WORDS[probe.purpose]}`,
+      ),
     onPause: (ms) =>
       progress.say(`the provider limits the rate: waiting ${Math.ceil(ms / 1000)} s`),
   })

@@ -44,7 +44,7 @@ function nextSteps(folder: ShippedFolder, run: string): string[] {
     [`retake audit ${run}${where}`, 'which rule decided what'],
     [`retake show ${run}${where}`, 'its steps'],
     [`retake ui${where}`, 'see all of this in the browser'],
-    [`retake record${where} ${folder.pathOf(POLICY)}`, 'run it again, changed'],
+    [`retake record${where} ${folder.pathOf(POLICY)}`, 'run it again, after a change'],
   ].map(([command = '', what]) => `${command.padEnd(38)}  ${what}`)
 }
 
