@@ -425,6 +425,36 @@ await record({ name: 'order', input: { name: 'asked' } }, handle)
     },
   )
 
+  test('node:sqlite: a function run replays if it opens a database with a class that it imported before Retake was loaded', async () => {
+    const files = {
+      'agent.mjs': `import { defineAgent } from '@retake/engine'
+import { DatabaseSync } from 'node:sqlite'
+export const handle = defineAgent('agent.mjs#handle', async ({ name }) => {
+  const db = new DatabaseSync('inside.db')
+  db.exec('create table if not exists t (v)')
+  db.prepare('insert into t values (?)').run(name)
+  console.log(db.prepare('select v from t').all().length)
+  if (db.isOpen) db.close()
+})
+`,
+      'server.mjs': caller,
+    }
+    const { node, retake, folder, digest } = await databaseFolder(files)
+    expect((await node(['server.mjs'])).stdout).toBe('1\n')
+    const before = await digest('inside.db')
+    await writeFile(
+      join(folder, 'agent.mjs'),
+      files['agent.mjs'].replace("'select v from t'", "'select v from t union all select 1'"),
+    )
+    const rerun = await retake(['rerun', 'last'])
+    expect(rerun.stdout, rerun.stderr).toBe('2\n')
+    expect(await digest('inside.db')).toBe(before)
+    await writeFile(join(folder, 'agent.mjs'), files['agent.mjs'])
+    await rm(join(folder, 'inside.db'))
+    expect(await retake(['replay', 'last~1'])).toMatchObject({ code: 0, stdout: '1\n' })
+    expect(existsSync(join(folder, 'inside.db'))).toBe(false)
+  })
+
   test.each(oneLibrary)(
     '$name: functions that SQLite calls are reported, and their results replayed',
     async ({ head }) => {

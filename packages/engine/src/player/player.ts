@@ -123,6 +123,7 @@ export class Player implements Session {
   /** False for older tapes, which have no events for bytes written to children. */
   readonly #comparesWrites: boolean
   #live: Live | undefined
+  #calls: ReadonlySet<string> | undefined
   #recording: Recording | undefined
   /** The mismatch that ended the served part, if any. */
   left: Divergence | undefined
@@ -241,6 +242,12 @@ export class Player implements Session {
   expectsDraw(kind: string): boolean {
     const next = this.isLive ? undefined : this.#cursor.peek()
     return this.isLive || (next?.type === 'draw' && next.kind === kind)
+  }
+
+  recordedCalls(): ReadonlySet<string> {
+    return (this.#calls ??= new Set(
+      [...this.tape.events()].flatMap((event) => (event.type === 'call' ? [event.name] : [])),
+    ))
   }
 
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {

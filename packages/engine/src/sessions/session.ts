@@ -188,6 +188,8 @@ export interface Session {
   draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
   /** True if the tape has this draw next, or if nothing is served. Missing if nothing ever is. */
   expectsDraw?(kind: string): boolean
+  /** Names of the calls on the tape. Missing if nothing is ever served. */
+  recordedCalls?(): ReadonlySet<string>
   /** A draw that the agent cannot observe before the next event, so that both may share a write. */
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T
   perform(action: Action): Operation

@@ -5,7 +5,7 @@ import { attempt, clipText, encodeBody, type ErrorClasses } from '@retake/tape/f
 import { errors } from '../../errors.js'
 import { beforeContact } from '../outside-contact.js'
 import { Overlay } from '../../overlay/overlay.js'
-import { currentSession, isOwnWork, outsideRuns, unrecordedOwner } from '../../scope.js'
+import { currentSession, outsideRuns, unrecordedOwner } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, plain, type CapturedCall, type ResultForm } from '../captured-call.js'
 import { replace, type Undo } from '../patch.js'
@@ -20,8 +20,6 @@ export interface DatabaseLibrary {
   readonly errorClasses: ErrorClasses
   /** Opens the native connection; if `file` is set, to that file instead of the one in `args`. */
   open(args: readonly unknown[], file: string | undefined): Native
-  /** The file of a native connection that Retake did not open; `:memory:` if there is none. */
-  fileOf?(native: Native): string
   /** Property of a native connection that is true while a transaction is open. */
   readonly transactionFact: string
 }
@@ -103,13 +101,14 @@ export class Connection {
   readonly #served: (() => void)[] = []
   #transaction: (() => void)[] | undefined
   #isInServedTransaction = false
-  /** Set if it was opened by a module that was loaded for this run. */
-  readonly run = loading?.run
+  #isServedClosed = false
 
   constructor(
     readonly library: DatabaseLibrary,
     readonly file: string,
     readonly args: readonly unknown[],
+    /** Set if the tape of this run answers calls, but does not have the opening. */
+    readonly run = loading?.run,
   ) {
     this.root = new NativeHandle(this)
     loading?.connections.push(this)
@@ -167,7 +166,13 @@ export class Connection {
   /** A fact that follows from the calls that the tape has answered. */
   servedFact(name: string): unknown {
     if (name === this.library.transactionFact) return this.#isInServedTransaction
-    return name === 'open' || name === 'isOpen' ? true : name === 'busy' ? false : undefined
+    if (name === 'open' || name === 'isOpen') return !this.#isServedClosed
+    return name === 'busy' ? false : undefined
+  }
+
+  /** Called when the tape has answered `close`. */
+  closed(): void {
+    this.#isServedClosed = true
   }
 
   /** Remembers a call that the tape answered if a live connection would have to repeat it. */
@@ -260,9 +265,11 @@ export function openDatabase(
   }: { file: string; args: readonly unknown[]; compared: readonly unknown[] },
   facts: Maker['facts'],
 ): Readonly<Record<string, unknown>> {
-  const connection = new Connection(library, file, args)
-  bindHandle(object, connection.root)
   const session = currentSession()
+  const isUncaptured = session !== undefined && lacksOpening(session, library)
+  const connection = new Connection(library, file, args, isUncaptured ? session : undefined)
+  bindHandle(object, connection.root)
+  if (isUncaptured) return {}
   const open = (): Readonly<Record<string, unknown>> => {
     connection.root.native = connection.open(session ?? unrecordedOwner())
     return facts(connection.root.native)
@@ -270,6 +277,19 @@ export function openDatabase(
   if (session === undefined) return open()
   const call = capturedCall(session, connection.root, { method: 'open', args, compared })
   return perform(session, connection, call, open) as Readonly<Record<string, unknown>>
+}
+
+/**
+ * True if the tape has calls of the library but no opening, because the recorded program had copied
+ * the library's classes before Retake was loaded.
+ */
+export function lacksOpening(session: Session, { name }: DatabaseLibrary): boolean {
+  const names = session.local === 'tape' ? session.recordedCalls?.() : undefined
+  return (
+    names !== undefined &&
+    !names.has(`${name}.open`) &&
+    [...names].some((each) => each.startsWith(`${name}.`))
+  )
 }
 
 /** Makes one call on a native object, or lets the tape answer it. */
@@ -305,6 +325,7 @@ export function callNative(object: object, call: HandleCall): unknown {
   )
 
   function remember(value: unknown): void {
+    if (call.method === 'close' && handle === connection.root) connection.closed()
     if (NOT_REPEATED.has(call.method)) return
     connection.remember(textOf(handle, call), EXECUTES.has(call.method), () => repeat(value))
   }
@@ -470,8 +491,7 @@ export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibra
     const captured = Reflect.get(Own.prototype, method) as Function | undefined
     if (captured === undefined) return []
     const adopting = function (this: object, ...args: unknown[]): unknown {
-      if (currentSession() !== undefined || isLoaded(this))
-        return captured.apply(adopted(this, library), args)
+      if (currentSession() !== undefined) return captured.apply(adopted(this, library), args)
       const answer = native.apply(this, args) as unknown
       if (method !== 'prepare') return answer
       const { connection } = handleOf(adopted(this, library))
@@ -485,22 +505,10 @@ interface Class {
   readonly prototype: object
 }
 
-/** True for objects of a module that is, or was, loaded for a run whose tape already exists. */
-const isLoaded = (object: object): boolean =>
-  !isOwnWork() && (loading !== undefined || handles.get(object)?.connection.run !== undefined)
-
 function adopted(object: object, library: DatabaseLibrary): object {
   if (isHandle(object)) return object
-  const file = loading === undefined ? undefined : library.fileOf?.(object)
-  const connection = new Connection(
-    library,
-    file ?? OPENED_BEFORE,
-    file === undefined ? [] : [file],
-  )
-  const { root } = connection
-  root.native = file === undefined ? object : connection.open(undefined)
-  // The object itself stays connected to its file, unused, so its own facts are wrong.
-  if (file !== undefined) attempt(() => showChanging(object, ['isOpen', library.transactionFact]))
+  const { root } = new Connection(library, OPENED_BEFORE, [])
+  root.native = object as Native
   return bindHandle(object, root)
 }
 

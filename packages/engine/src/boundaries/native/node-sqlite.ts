@@ -12,6 +12,7 @@ import {
   capturedCall,
   fileFor,
   handleOf,
+  lacksOpening,
   methodsOf,
   openDatabase,
   overlayOf,
@@ -68,16 +69,9 @@ const TAG_STORE = 'createTagStore() of node:sqlite'
 
 function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
   let isWarned = warning === undefined
-  // Captured, because the methods are replaced afterwards.
-  const prepare = Reflect.get(sqlite.DatabaseSync.prototype, 'prepare') as Function
-  const get = Reflect.get(sqlite.StatementSync.prototype, 'get') as Function
   const library: DatabaseLibrary = {
     name: NAME,
     errorClasses: {},
-    fileOf: (native) => {
-      const main = get.call(prepare.call(native, 'pragma database_list')) as { file?: string }
-      return main.file || ':memory:'
-    },
     transactionFact: 'isTransaction',
     open: ([given, ...rest], file) => new sqlite.DatabaseSync(file ?? given, ...rest),
   }
@@ -100,7 +94,10 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
     constructor(...args: unknown[]) {
       if (!isWarned) {
         isWarned = true
-        process.emitWarning(...(warning as [string, string]))
+        const session = currentSession()
+        // With its own copy of the class, the recorded program was warned before the run.
+        if (session === undefined || !lacksOpening(session, library))
+          process.emitWarning(...(warning as [string, string]))
       }
       const file = pathString(args[0])
       openDatabase(this, library, { file, args, compared: [file, ...args.slice(1)] }, () => ({}))
