@@ -14,6 +14,7 @@ if (process.env.WITHOUT_REDACTOR === '1') {
   const { prototype } = SecretMask
   prototype.text = (text) => text
   prototype.named = (_name, value) => value
+  prototype.option = (_name, value) => value
   prototype.bytes = (bytes) => bytes
   prototype.body = (_event, bytes) => bytes
 }

@@ -187,7 +187,7 @@ const signer = `
 import { createHmac } from 'node:crypto'
 const sign = (text) => createHmac('sha256', process.env.HOOK_SECRET).update(text).digest('hex')
 for (const text of ['one', 'two']) {
-  const response = await fetch(process.argv[2], { method: 'POST', body: text, headers: { 'x-signature': sign(text) } })
+  const response = await fetch(process.argv[2], { method: 'POST', body: text, headers: { 'x-check': sign(text) } })
   console.log(await response.text())
 }
 `
@@ -208,7 +208,7 @@ test('a header signed with a secret of the environment replays with the secret, 
   for (const other of [{}, { HOOK_SECRET: `hook-other-${letters}` }]) {
     const elsewhere = await retake(['replay', 'last', '--json'], { env: other })
     expect(elsewhere.code).toBe(3)
-    expect(elsewhere.stdout).toContain('header x-signature')
+    expect(elsewhere.stdout).toContain('header x-check')
     expect(elsewhere.stdout).toContain('"placeholders"')
     expect(elsewhere.stdout).toContain('"HOOK_SECRET"')
   }
@@ -280,7 +280,7 @@ import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 const [, secret] = /HOOK_SECRET=(.*)/.exec(readFileSync('.env', 'utf8'))
 const signature = createHmac('sha256', secret).update('text').digest('hex')
-const response = await fetch(process.argv[2], { method: 'POST', body: 'text ' + secret, headers: { 'x-signature': signature } })
+const response = await fetch(process.argv[2], { method: 'POST', body: 'text ' + secret, headers: { 'x-check': signature } })
 console.log(await response.text())
 `
 

@@ -24,6 +24,7 @@ import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { bufferOf, latin1, StreamMask } from './stream-mask.js'
+import { GivenSecrets } from './given-secrets.js'
 import { maskedArguments } from './secret-arguments.js'
 import { secretsOfFile } from './secret-files.js'
 import { containsSecret, SETTING_VALUE, urlOf } from './secret-values.js'
@@ -58,6 +59,8 @@ export class SecretMask {
   readonly #encoded = new Set<string>()
   readonly #contents = new Map<string, ContentMask>()
   readonly #frames = new Map<string, StreamFrames>()
+  /** Those of the recording that a served program got. */
+  readonly given = new GivenSecrets()
   #learned = 0
   /** Masks only secrets: the view of a redacted tape for those who have the key. */
   readonly unredacted: SecretMask
@@ -94,6 +97,13 @@ export class SecretMask {
   usePlaceholder(value: string, placeholder: string, name: string): void {
     this.add(name, value)
     if (this.#own.has(value)) this.hideAs(value, placeholder)
+    this.given.add(value, placeholder)
+  }
+
+  /** A served program got this content instead of the recorded one. */
+  giveContent(content: string): void {
+    for (const [value, placeholder] of this.#own.entries())
+      if (content.includes(value)) this.given.add(value, placeholder)
   }
 
   /** Hides a value behind this placeholder, whatever its length. */
@@ -124,6 +134,7 @@ export class SecretMask {
     for (const [value, placeholder] of served.#known())
       if (shared.get(value) !== placeholder && !this.redactor?.known.has(value))
         this.hideAs(value, placeholder)
+    this.given.takeOver(served.given)
     for (const [name, stream] of served.#streams)
       this.#streams.set(name, stream.continuedBy(this.#pieceMask(name)))
     if (this.unredacted !== this) this.unredacted.takeOver(served.unredacted)

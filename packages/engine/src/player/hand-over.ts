@@ -396,7 +396,7 @@ export class HandOver implements Tail {
         event.written > written
       if (isLater || (isIdleEnd(operation, event) && parts.length === 0)) break
       parts.push({
-        ...recordedPart(this.tape, event),
+        ...recordedPart(this.tape, event, operation.session.secrets),
         dueMs: event.at - this.#leftAt,
         order: event.seq,
       })

@@ -214,7 +214,10 @@ class ServedServer {
         'part' in event &&
         names.includes(event.part)
       )
-        parts.push({ ...recordedPart(tape, event), order: event.seq })
+        parts.push({
+          ...recordedPart(tape, event, this.servers.options.owner.secrets),
+          order: event.seq,
+        })
     return parts
   }
 

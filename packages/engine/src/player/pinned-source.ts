@@ -644,7 +644,7 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   #part(seq: number): AnswerPart {
-    return recordedPart(this.tape, this.#recorded.delivery(seq))
+    return recordedPart(this.tape, this.#recorded.delivery(seq), this.options.owner.secrets)
   }
 
   #give({ channel, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {

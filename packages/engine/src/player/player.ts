@@ -41,7 +41,7 @@ import { SequenceMatcher } from './sequence-matcher.js'
 import type { AnswerSource } from './source.js'
 import { TapeCursor } from './timeline.js'
 
-export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
+export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft' | 'given'> {
   /** `strict` stops at the first difference; `observe` reports every one and continues. */
   readonly mode?: 'strict' | 'observe'
   /** `ignore` does not compare what is written to stdout and stderr. */
@@ -159,6 +159,7 @@ export class Player implements Session {
     sessionOpened(this)
     const deliveries = new RecordedDeliveries(tape, cursor, log, {
       ...replaying,
+      given: this.#secrets.given,
       beforeDelivery: (event) => {
         this.#draws?.begin(event.seq)
         options.beforeDelivery?.(event)
@@ -420,7 +421,8 @@ export class Player implements Session {
     const event = this.#matcher.answerTo(initiation, call.event)
     this.counts.served += 1
     this.options.beforeDelivery?.(event)
-    return { event, body: this.tape.body(event.seq) }
+    const { given } = this.#secrets
+    return { event: given.event(event), body: given.body(this.tape, event.seq) }
   }
 
   /** Starts an operation that is not on the tape, in observe mode or after the run. Timers and local work run; anything that needs the outside fails. */

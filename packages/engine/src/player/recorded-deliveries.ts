@@ -1,6 +1,7 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
 import { ReplayDiverged } from '../errors.js'
 import { entryIsLoading, moduleLoadInFlight } from '../boundaries/module-loads.js'
+import type { GivenSecrets } from '../given-secrets.js'
 import { natives } from '../natives.js'
 import { isStructural } from '../redaction/redacted-tape.js'
 import { Gate, type Turn } from '../sessions/gate.js'
@@ -17,6 +18,8 @@ import { hasWritten } from './compare.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface RecordedDeliveriesOptions {
+  /** The secrets that the program got. */
+  readonly given: GivenSecrets
   /** `full` delivers as fast as possible; `recorded` preserves the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
   /** Milliseconds without progress after which a program counts as diverged. */
@@ -151,7 +154,8 @@ export class RecordedDeliveries {
       this.cursor.advance()
       this.options.beforeDelivery?.(event)
       const native = operation.finished?.native
-      yield { event, body: this.tape.body(event.seq), native }
+      const { given } = this.options
+      yield { event: given.event(event), body: given.body(this.tape, event.seq), native }
       event = this.cursor.peek()
     } while (event?.type === 'deliver' && event.joined === true && event.op === first.op)
   }

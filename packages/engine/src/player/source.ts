@@ -1,3 +1,4 @@
+import type { SecretMask } from '../secrets.js'
 import type { Divergence } from './divergence.js'
 import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape/format'
@@ -52,14 +53,18 @@ export interface AnswerPart {
 export const isJoined = (event: NewDelivery): boolean => 'joined' in event
 
 /** A recorded part to be delivered again: with its origin, and without its count of written bytes. */
-export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
+export function recordedPart(
+  tape: Tape,
+  recorded: DeliveryEvent,
+  { given }: Pick<SecretMask, 'given'>,
+): AnswerPart {
   const { seq, at: _at, op: _op, ...part } = recorded
   const {
     written: _written,
     digest: _digest,
     ...event
   } = part as NewDelivery & { written?: number; digest?: string }
-  return { event: { ...event, from: seq }, body: tape.body(seq) }
+  return { event: { ...given.event(event), from: seq }, body: given.body(tape, seq) }
 }
 
 export const isPart = (event: NewDelivery, part: string): boolean =>

@@ -203,6 +203,7 @@ export class TapeSource implements AnswerSource {
       timers: this.#timers,
       isStopped: () => this.#error !== undefined,
       isClosed: () => options.session().closed,
+      secrets: () => options.session().secrets,
       stop: (divergence) => void this.#stop(divergence),
       stallMs: options.stallMs,
       keepAlive: options.keepAlive === true,
@@ -270,7 +271,7 @@ export class TapeSource implements AnswerSource {
     if (this.#error !== undefined) throw this.#error
     const seq = recorded?.parts[0]
     if (seq === undefined) throw this.#stop(this.#noAnswer(call.event, call.body))
-    return recordedPart(this.tape, this.recorded.delivery(seq))
+    return recordedPart(this.tape, this.recorded.delivery(seq), this.options.session().secrets)
   }
 
   restart(operation: Operation): void {

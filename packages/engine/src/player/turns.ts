@@ -3,6 +3,7 @@ import { AnswerQueue, type WaitingAnswer } from './answer-queue.js'
 import { type Divergence, nameReceiver, otherBytes, waitsForever } from './divergence.js'
 import { type NewDelivery, Operation } from '../sessions/session.js'
 import { isJoined, recordedPart } from './source.js'
+import type { SecretMask } from '../secrets.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
@@ -313,6 +314,7 @@ export interface AnswerTurnsOptions {
   /** True if nothing more is answered. */
   readonly isStopped: () => boolean
   readonly isClosed: () => boolean
+  readonly secrets: () => SecretMask
   readonly stop: (divergence: Divergence) => void
   /** Milliseconds after which an agent that makes no progress is stopped; never if undefined. */
   readonly stallMs: number | undefined
@@ -383,7 +385,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
   }
 
   protected complete(pending: PendingAnswer): void {
-    const { recorded, timers, stop } = this.options
+    const { recorded, timers, stop, secrets } = this.options
     const { operation, work } = pending
     const seq = pending.isExhausted ? undefined : pending.nextSeq
     this.#chosen = undefined
@@ -400,7 +402,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     if (typeof written === 'object')
       return stop(otherBytes(first, nameReceiver(operation.action.event), written.otherDigest))
     for (let delivery = first; ; pending.advance()) {
-      const { event, body } = recordedPart(recorded.tape, delivery)
+      const { event, body } = recordedPart(recorded.tape, delivery, secrets())
       operation.complete(event, body)
       if (pending.isExhausted) return
       delivery = recorded.delivery(pending.nextSeq)
