@@ -370,8 +370,12 @@ console.log(JSON.stringify(replayed.output), count())
     },
   )
 
-  const moduleOf = (head: string): string => `import { defineAgent, tool } from '@retake/engine'
+  const moduleOf = (
+    head: string,
+  ): string => `import { defineAgent, installShims, tool } from '@retake/engine'
 ${head}
+// As an import of the package retake does.
+if (!process.env.UNPATCHED) installShims()
 const db = open('shop.db')
 db.exec('pragma foreign_keys = on; create table if not exists t (id integer primary key, v)')
 db.prepare('insert into t (v) values (?)').run('loaded')
@@ -422,6 +426,31 @@ await record({ name: 'order', input: { name: 'asked' } }, handle)
       const replayed = await retake(['replay', 'last~1'])
       expect(replayed.stderr).toContain('identical')
       expect(existsSync(join(folder, 'shop.db'))).toBe(false)
+    },
+  )
+
+  test.each(sampled(libraries, (_, index) => index === 1))(
+    '$name: a file that the module of a function run attaches is named when it is recorded',
+    async ({ head }) => {
+      const { node, retake } = await databaseFolder({
+        'agent.mjs': `import { defineAgent, installShims } from '@retake/engine'
+${head}
+installShims()
+const db = open('shop.db')
+db.exec("attach 'other.db' as other; create table if not exists other.t (v)")
+const all = db.prepare('select v from other.t')
+export const handle = defineAgent('agent.mjs#handle', async () => console.log(all.all().length))
+`,
+        'server.mjs': caller,
+      })
+      expect((await node(['server.mjs'])).stdout).toBe('0\n')
+      const { stdout } = await retake(['show', 'last'])
+      expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+        /a file that was attached to \S+ before the run at agent\.mjs:\d+ — then the run cannot be replayed/,
+      )
+      expect((await retake(['replay', 'last'])).stderr).toContain(
+        'The statement names another file',
+      )
     },
   )
 

@@ -102,6 +102,8 @@ export class Connection {
   #transaction: (() => void)[] | undefined
   #isInServedTransaction = false
   #isServedClosed = false
+  /** True if a statement outside of runs has opened another file on this connection. */
+  isAttached = false
 
   constructor(
     readonly library: DatabaseLibrary,
@@ -306,7 +308,10 @@ export function callNative(object: object, call: HandleCall): unknown {
     return makes.make(handle.made(answer as Native, makes.sql), makes.facts(answer as Native))
   }
   if (session === undefined) {
-    if (loading === undefined) return run()
+    if (loading === undefined) {
+      if (namesFile(textOf(handle, call))) connection.isAttached = true
+      return run()
+    }
     const value = outsideRuns(run)
     remember(value)
     return value
@@ -369,6 +374,12 @@ export function capturedCall(
   const { method, args, compared = args } = call
   const { library } = connection
   if (method !== 'open' && args.some(containsFunction)) noteFunctions(session, connection, method)
+  if (connection.isAttached)
+    noteBoundary(session, {
+      name: `a file that was attached to ${library.name} before the run`,
+      text: 'a module that attaches a file when it is imported cannot be loaded again',
+      consequence: 'then the run cannot be replayed',
+    })
   const text = textOf(handle, call)
   return {
     kind: 'database',
@@ -493,6 +504,8 @@ export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibra
     const adopting = function (this: object, ...args: unknown[]): unknown {
       if (currentSession() !== undefined) return captured.apply(adopted(this, library), args)
       const answer = native.apply(this, args) as unknown
+      if (EXECUTES.has(method) && typeof args[0] === 'string' && namesFile(args[0]))
+        handleOf(adopted(this, library)).connection.isAttached = true
       if (method !== 'prepare') return answer
       const { connection } = handleOf(adopted(this, library))
       return bindHandle(answer as object, connection.root.made(answer as Native, String(args[0])))
