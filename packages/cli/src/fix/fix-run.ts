@@ -201,9 +201,9 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   })
   const { kind, why } = TrialSandbox.kindFor(tape)
   if (why !== undefined && settings.allowsUnconfined)
-    note('tools that a fix changes run without a sandbox, as --no-sandbox allows')
-  if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
-  if (kind === undefined) note(`without a sandbox: ${why}`)
+    note(`fixes run without a sandbox, as --no-sandbox allows: ${why}`)
+  else if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
+  else if (kind === undefined) note(`without a sandbox: ${why}`)
   try {
     const proof = new FixProof(context, trials, {
       siblings,

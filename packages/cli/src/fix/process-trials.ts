@@ -88,7 +88,10 @@ export class ProcessTrials implements TrialSource {
       .slice(0, ALIKE_MAX)
       .flatMap((file) => attempt(() => trustedTape(file)) ?? [])
       .filter((other) => isSameAgent(options.tape, other))
-    this.#sandbox = kind && new TrialSandbox(this.folder, kind, alike)
+    // The permission model also refuses some of what ordinary code does.
+    const isUnconfined = kind === 'permissions' && options.allowsUnconfined
+    if (kind !== undefined && !isUnconfined)
+      this.#sandbox = new TrialSandbox(this.folder, kind, alike)
     const { folder } = options.project
     const control = this.#copyOf(undefined)
     this.#projectKey = hashOf(
@@ -263,14 +266,7 @@ export class ProcessTrials implements TrialSource {
     mkdirSync(path.join(this.folder, 'tapes'), { recursive: true })
     const startedMs = performance.now()
     try {
-      const confined = this.#confined(candidate)
-      // Node's permission model would refuse what a tool is for.
-      const isOpen = runs.length > 0 && this.#sandbox?.kind === 'permissions'
-      const trial = await runTrial(tape, plan, {
-        ...this.options,
-        ...confined,
-        ...(isOpen && { sandbox: undefined }),
-      })
+      const trial = await runTrial(tape, plan, { ...this.options, ...this.#confined(candidate) })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
       const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
       const replaced =
@@ -306,8 +302,10 @@ export class ProcessTrials implements TrialSource {
 
   /** Edited tools run only without network, where they can do no harm, unless the user accepts it. */
   #toolsThatRun(candidate: FixCandidate | undefined, tape: Tape): string[] {
-    const { kind = 'permissions' } = this.#sandbox ?? {}
-    const mayRun = kind !== 'permissions' || this.options.allowsUnconfined
+    const mayRun =
+      this.#sandbox === undefined
+        ? this.options.allowsUnconfined
+        : this.#sandbox.kind !== 'permissions'
     return candidate === undefined || !mayRun ? [] : editedTools(tape, candidate)
   }
 

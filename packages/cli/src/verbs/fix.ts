@@ -68,7 +68,7 @@ sandbox, otherwise 1.`,
     '--force': 'apply to files with uncommitted changes, and despite the circuit breaker',
     '--yes': 'spend money and apply without confirmation',
     '--no-sandbox':
-      'without bubblewrap, run tools that a fix changes, and code that a model wrote, without a sandbox',
+      'if there is no bubblewrap, run fixes without a sandbox, also tools that they change and code that a model wrote',
     '--fresh': 'do not reuse trials of earlier commands',
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
     '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { decodeBody, encodeBody, attempt } from '@retake/tape/format'
 import { natives } from '../../natives.js'
 import { nativeFs } from './file-natives.js'
@@ -69,8 +70,14 @@ function dated(result: object): object {
   return result
 }
 
+/** A file that can be read under Node's permission model, too. */
+const READABLE = fileURLToPath(import.meta.url)
+
 const statSymbols = new Map(
-  Object.getOwnPropertySymbols(nativeFs['statSync']?.('/')).map((key) => [key.description, key]),
+  Object.getOwnPropertySymbols(nativeFs['statSync']?.(READABLE)).map((key) => [
+    key.description,
+    key,
+  ]),
 )
 
 /** Classes that Node does not export, taken from instances. */
@@ -81,7 +88,7 @@ const prototypes = {
 }
 
 function prototypeOf(name: string, options?: object): object {
-  const found = (): object => Object.getPrototypeOf(nativeFs[name]?.('/', options)) as object
+  const found = (): object => Object.getPrototypeOf(nativeFs[name]?.(READABLE, options)) as object
   return attempt(found, Object.prototype)
 }
 
