@@ -5,11 +5,13 @@ import { inflateAt, inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'
 
 /** Unpacks all members of gzip data (RFC 1952), and checks their CRCs. */
-function gunzip(bytes: Uint8Array): Uint8Array {
+function gunzip(bytes: Uint8Array, maxBytes: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const members: Uint8Array[] = []
+  let left = maxBytes
   for (let at = 0; at === 0 || isMember(bytes, at);) {
-    const { output, end } = inflateAt(bytes, headerEnd(bytes, at))
+    const { output, end } = inflateAt(bytes, headerEnd(bytes, at), left)
+    left -= output.length
     const isWhole =
       end + 8 <= bytes.length &&
       view.getUint32(end, true) === crc32Of(output) &&

@@ -53,16 +53,18 @@ const FIXED_DISTANCES = prefixCode(Array.from({ length: 32 }, () => 5))
 
 class Inflater {
   readonly #input: Uint8Array
+  readonly #maxBytes: number
   #at: number
   #buffered = 0
   #bufferedBits = 0
   #output: Uint8Array
   #size = 0
 
-  constructor(input: Uint8Array, at: number) {
+  constructor(input: Uint8Array, at: number, maxBytes: number) {
     this.#input = input
+    this.#maxBytes = maxBytes
     this.#at = at
-    this.#output = new Uint8Array(Math.max(1024, input.length * 4))
+    this.#output = new Uint8Array(Math.min(Math.max(1024, input.length * 4), maxBytes))
   }
 
   /** The first byte after the stream. */
@@ -168,8 +170,10 @@ class Inflater {
   }
 
   #reserve(length: number): void {
-    if (this.#size + length <= this.#output.length) return
-    const larger = new Uint8Array(Math.max(this.#output.length * 2, this.#size + length))
+    const least = this.#size + length
+    if (least <= this.#output.length) return
+    if (least > this.#maxBytes) throw new Error('deflate data is longer than its stated size')
+    const larger = new Uint8Array(Math.min(Math.max(this.#output.length * 2, least), this.#maxBytes))
     larger.set(this.#output.subarray(0, this.#size))
     this.#output = larger
   }
@@ -179,12 +183,14 @@ class Inflater {
 export function inflateAt(
   bytes: Uint8Array,
   at: number,
+  maxBytes: number,
 ): { readonly output: Uint8Array; readonly end: number } {
-  const inflater = new Inflater(bytes, at)
+  const inflater = new Inflater(bytes, at, maxBytes)
   const output = inflater.run()
   if (inflater.end > bytes.length) throw new Error('deflate data ends early')
   return { output, end: inflater.end }
 }
 
-/** Inflates raw deflate data (RFC 1951). Throws if it is damaged or ends early. */
-export const inflateRaw = (bytes: Uint8Array): Uint8Array => inflateAt(bytes, 0).output
+/** Inflates raw deflate data (RFC 1951). Throws if it is damaged, too long, or ends early. */
+export const inflateRaw = (bytes: Uint8Array, maxBytes: number): Uint8Array =>
+  inflateAt(bytes, 0, maxBytes).output

@@ -1,13 +1,28 @@
-import { firstIndex, pushTo } from '../values/collections.js'
+import { firstIndex } from '../values/collections.js'
 import { bodySize, type Envelope } from './codec.js'
 import { fromOps, fromParts, literal, type Recipe } from './delta/recipe.js'
 import type { TapePlatform } from './platform.js'
 import { tapeErrors } from './errors.js'
-import type { Frame, Frames } from './frames.js'
+import { type Frame, type Frames, inflatedMaxBytes } from './frames.js'
 
 const EMPTY = new Uint8Array(0)
 const CACHE_MAX_BODIES = 16
 const CACHE_MAX_BODY_BYTES = 4 << 20
+
+/** Pieces of one body, over all recipes that it follows. A long conversation has a few thousand. */
+const RANGES_MAX = 1 << 20
+/** Events whose bodies make one body. */
+const SOURCES_MAX = 1 << 16
+/**
+ * All bodies of a tape that are made by recipes, together: a few bytes can name gigabytes again and
+ * again. The bodies of a conversation of 10,000 turns have a few gigabytes.
+ */
+const ASSEMBLED_MAX_BYTES = 4 * 2 ** 30
+const ASSEMBLED_MAX_RATIO = 1000
+/** Cost of a piece, in bytes that can be copied in the same time. */
+const RANGE_BYTES = 256
+/** Bodies below this are not counted. */
+const COUNTED_MIN_BYTES = 64 << 10
 
 /** Bytes `[from, to)` of a body, to be copied to offset `at` of the result. */
 interface Wanted {
@@ -33,11 +48,15 @@ interface Source {
 export class BodyReader {
   /** Recently read bodies, oldest first: the next request is usually a delta on one of them. */
   readonly #cache = new Map<number, Uint8Array>()
+  /** Large bodies that were assembled. */
+  readonly #counted = new Set<number>()
+  #assembledBytes = 0
 
   constructor(
     private readonly platform: TapePlatform,
     private readonly frames: Frames,
-    private readonly path: string,
+    /** Path and length of the file. */
+    private readonly tape: { readonly path: string; readonly bytes: number },
   ) {}
 
   read(seq: number): Uint8Array {
@@ -46,6 +65,7 @@ export class BodyReader {
     const size = bodySize(envelope)
     if (size === 0) return EMPTY
     const body = isRaw(envelope) ? this.frames.stored(frame) : this.#assemble(seq, size)
+    if (body.length !== size) throw this.#corrupt(seq, 'Its body has another length than recorded.')
     if (envelope.sha !== undefined) {
       if (this.platform.sha256(body) !== envelope.sha) {
         throw this.#corrupt(seq, 'Its body does not have the recorded sha256.')
@@ -57,20 +77,30 @@ export class BodyReader {
 
   #assemble(seq: number, size: number): Uint8Array {
     const body = this.#allocate(seq, size)
-    const wanted = new Map<number, Wanted[]>([[seq, [{ from: 0, to: size, at: 0 }]]])
+    const wanted = new WantedRanges()
+    wanted.add(seq, { from: 0, to: size, at: 0 })
     // Recipes only name earlier events, so the latest one cannot be needed again.
-    for (let latest = seq; wanted.size > 0; latest = Math.max(...wanted.keys())) {
-      const ranges = wanted.get(latest) ?? []
-      wanted.delete(latest)
-      const cached = this.#cache.get(latest)
+    for (let latest = wanted.takeLatest(); latest; latest = wanted.takeLatest()) {
+      const cached = this.#cache.get(latest.seq)
       if (cached !== undefined) {
-        for (const { from, to, at } of ranges) body.set(cached.subarray(from, to), at)
+        for (const { from, to, at } of latest.ranges) body.set(cached.subarray(from, to), at)
         continue
       }
-      const source = this.#source(latest)
-      for (const range of ranges) copyRange(source, range, body, wanted)
+      const source = this.#source(latest.seq)
+      for (const range of latest.ranges) copyRange(source, range, body, wanted)
+      if (wanted.isTooLarge) throw this.#corrupt(seq, 'Its body is made of too many pieces.')
     }
+    this.#count(seq, size + wanted.count * RANGE_BYTES)
     return body
+  }
+
+  #count(seq: number, cost: number): void {
+    if (cost < COUNTED_MIN_BYTES || this.#counted.has(seq)) return
+    this.#counted.add(seq)
+    this.#assembledBytes += cost
+    const most = ASSEMBLED_MAX_BYTES + ASSEMBLED_MAX_RATIO * this.tape.bytes
+    if (this.#assembledBytes > most)
+      throw this.#corrupt(seq, 'The bodies up to here are far too large for the length of the tape.')
   }
 
   #source(seq: number): Source {
@@ -106,22 +136,24 @@ export class BodyReader {
 
   #literals(seq: number, frame: Frame, envelope: Envelope, length: number): Uint8Array {
     const stored = this.frames.stored(frame)
-    const literals = envelope.deflate === undefined ? stored : this.#inflate(seq, stored)
+    const literals = envelope.deflate === undefined ? stored : this.#inflate(seq, stored, length)
     if (literals.length !== length) {
       throw this.#corrupt(seq, 'It stores another number of bytes than its recipe uses.')
     }
     return literals
   }
 
-  #inflate(seq: number, bytes: Uint8Array): Uint8Array {
+  #inflate(seq: number, bytes: Uint8Array, length: number): Uint8Array {
     try {
-      return this.platform.inflateRaw(bytes)
+      return this.platform.inflateRaw(bytes, length)
     } catch (error) {
       throw this.#corrupt(seq, 'Its stored bytes cannot be inflated.', error)
     }
   }
 
   #allocate(seq: number, size: number): Uint8Array {
+    if (size > inflatedMaxBytes(this.tape.bytes))
+      throw this.#corrupt(seq, `It claims a body of ${size} bytes.`)
     try {
       return new Uint8Array(size)
     } catch (error) {
@@ -143,7 +175,7 @@ export class BodyReader {
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): Error {
-    return tapeErrors.TAPE_CORRUPT(this.path, { seq }, why, cause)
+    return tapeErrors.TAPE_CORRUPT(this.tape.path, { seq }, why, cause)
   }
 }
 
@@ -152,6 +184,48 @@ const isRaw = (envelope: Envelope): boolean =>
   envelope.same === undefined &&
   envelope.base === undefined &&
   envelope.parts === undefined
+
+/** Number of bytes of a body that are stored with its own record. */
+export function literalBytes(envelope: Envelope): number {
+  const recipe = recipeOf(envelope, bodySize(envelope))
+  return recipe.reduce((sum, { source, length }) => sum + (source === undefined ? length : 0), 0)
+}
+
+/** Ranges that are still to be copied, by the event in whose body they are. */
+class WantedRanges {
+  readonly #bySeq = new Map<number, Wanted[]>()
+  /** Its keys, ascending. */
+  readonly #order: number[] = []
+  /** Number of all ranges so far. */
+  count = 0
+
+  get isTooLarge(): boolean {
+    return this.count > RANGES_MAX || this.#order.length > SOURCES_MAX
+  }
+
+  add(seq: number, range: Wanted): void {
+    this.count++
+    const ranges = this.#bySeq.get(seq)
+    if (ranges !== undefined) {
+      ranges.push(range)
+      return
+    }
+    this.#bySeq.set(seq, [range])
+    this.#order.splice(
+      firstIndex(this.#order, (other) => other > seq),
+      0,
+      seq,
+    )
+  }
+
+  takeLatest(): { readonly seq: number; readonly ranges: readonly Wanted[] } | undefined {
+    const seq = this.#order.pop()
+    if (seq === undefined) return undefined
+    const ranges = this.#bySeq.get(seq) ?? []
+    this.#bySeq.delete(seq)
+    return { seq, ranges }
+  }
+}
 
 function recipeOf(envelope: Envelope, size: number): Recipe {
   if (envelope.same !== undefined) return [{ source: envelope.same, offset: 0, length: size }]
@@ -164,7 +238,7 @@ function copyRange(
   source: Source,
   range: Wanted,
   body: Uint8Array,
-  wanted: Map<number, Wanted[]>,
+  wanted: WantedRanges,
 ): void {
   const { recipe, starts, literalStarts } = source
   const first = firstIndex(starts, (start) => start > range.from) - 1
@@ -181,7 +255,8 @@ function copyRange(
       body.set(source.literals().subarray(from + shift, to + shift), at)
     } else {
       const shift = piece.offset - start
-      pushTo(wanted, piece.source, { from: from + shift, to: to + shift, at })
+      wanted.add(piece.source, { from: from + shift, to: to + shift, at })
+      if (wanted.isTooLarge) return
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { TapePlatform } from './platform.js'
-import type { NewEvent, TapeEvent } from './events.js'
+import { detailsProblem, envelopeProblem, eventProblem, isTooDeep } from './check-records.js'
+import type { NewEvent, RunDetails, TapeEvent } from './events.js'
 
 /**
  * One record on disk:
@@ -170,8 +171,33 @@ export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | u
   return matchesAt(bytes, comma, SEAL_TYPE) ? 'seal' : undefined
 }
 
-export const parseEvent = (text: string): TapeEvent => JSON.parse(text) as TapeEvent
-export const parseEnvelope = (text: string): Envelope => JSON.parse(text) as Envelope
+/** Parses the event at a position of a tape. Throws a `RecordFault`. */
+export const parseEvent = (text: string, position: number): TapeEvent =>
+  parseRecord(text, (value) => eventProblem(value, position)) as TapeEvent
+
+/** The same for the envelope of the record at a position. */
+export const parseEnvelope = (text: string, position: number): Envelope =>
+  parseRecord(text, (value) => envelopeProblem(value, position)) as Envelope
+
+/** The same for the details of a run. */
+export const parseDetails = (text: string): RunDetails =>
+  parseRecord(text, detailsProblem) as RunDetails
+
+/** A record with the right checksums that Retake would not have written. */
+export class RecordFault extends Error {}
+
+function parseRecord(text: string, problemOf: (value: unknown) => string | undefined): unknown {
+  if (isTooDeep(text)) throw new RecordFault('Its JSON is nested too deeply.')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new RecordFault('It is not JSON.', { cause: error })
+  }
+  const problem = problemOf(value)
+  if (problem !== undefined) throw new RecordFault(problem)
+  return value
+}
 
 /** Length of the logical body. */
 export const bodySize = (envelope: Envelope): number => envelope.size ?? envelope.stored ?? 0

@@ -1,6 +1,6 @@
 import { ByteWindow } from './byte-window.js'
 import { checkLine, type Envelope, type Line, type LineSeed } from './codec.js'
-import { parseEnvelope, parseEvent, readLine } from './codec.js'
+import { parseEnvelope, parseEvent, readLine, RecordFault } from './codec.js'
 import { type TapeError, tapeErrors } from './errors.js'
 import type { TapeEvent } from './events.js'
 import type { TapeIndex } from './index-footer.js'
@@ -17,6 +17,7 @@ export class Frame {
   readonly offset: number
   readonly bodyOffset: number
   readonly #platform: TapePlatform
+  readonly #path: string
   readonly #bytes: Uint8Array
   readonly #start: number
   readonly #end: number
@@ -32,9 +33,12 @@ export class Frame {
       readonly bytes: Uint8Array
       readonly start: number
       readonly end: number
+      /** Of the tape; for messages. */
+      readonly path: string
     },
   ) {
     this.#platform = platform
+    this.#path = position.path
     this.line = line
     this.offset = position.offset
     this.bodyOffset = position.bodyOffset
@@ -56,13 +60,32 @@ export class Frame {
     return this.#bytes.subarray(this.#start, this.#start + this.line.eventBytes)
   }
 
+  /** Throws `TAPE_CORRUPT` unless it is an event that a recorder could have written here. */
   event(): TapeEvent {
-    return parseEvent(this.eventText)
+    return this.#checked(() => parseEvent(this.eventText, this.line.seq))
   }
 
+  /** The same for the envelope. */
   envelope(): Envelope {
-    const start = this.#start + this.line.eventBytes + 1
-    return (this.#envelope ??= parseEnvelope(this.#platform.text(this.#bytes, start, this.#end)))
+    return (this.#envelope ??= this.#checked(() => {
+      const start = this.#start + this.line.eventBytes + 1
+      const text = this.#platform.text(this.#bytes, start, this.#end)
+      const envelope = parseEnvelope(text, this.line.seq)
+      // A scan reads the number from the start of the line.
+      if ((envelope.stored ?? 0) !== this.line.stored)
+        throw new RecordFault('Its envelope names two lengths.')
+      return envelope
+    }))
+  }
+
+  #checked<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof RecordFault)) throw error
+      const at = { seq: this.line.seq, offset: this.offset }
+      throw tapeErrors.TAPE_CORRUPT(this.#path, at, error.message, error)
+    }
   }
 }
 
@@ -85,6 +108,7 @@ export function readFrame(
   seed: LineSeed,
   offset: number,
   seq: number,
+  path = '',
 ): Frame | FrameFault {
   if (offset >= window.source.size) return 'end'
   const newline = window.newline(offset)
@@ -95,7 +119,8 @@ export function readFrame(
   const line = readLine(platform, seed, bytes, start, end)
   if (line === undefined) return 'bad-line'
   if (line.seq !== seq) return 'wrong-seq'
-  const frame = new Frame(platform, line, { offset, bodyOffset: newline + 1, bytes, start, end })
+  const bodyOffset = newline + 1
+  const frame = new Frame(platform, line, { offset, bodyOffset, bytes, start, end, path })
   return frame.next > window.source.size ? 'short-body' : frame
 }
 
@@ -169,6 +194,7 @@ export class PlainFrames implements Frames {
         at === 0 ? 0 : this.#lineSeed,
         offset,
         at,
+        this.#path,
       )
       if (typeof frame === 'string') {
         throw tapeErrors.TAPE_CORRUPT(
@@ -222,6 +248,8 @@ export class PlainFrames implements Frames {
 
 /** A request may consist of pieces in many blocks. A platform may set a higher limit. */
 const CACHE_MAX_BLOCKS = 32
+/** Usual size of a block with the rest of the record that closed it. */
+const BLOCK_BYTES = 512 << 10
 
 interface OpenBlock {
   readonly from: number
@@ -229,11 +257,25 @@ interface OpenBlock {
   readonly frames: readonly Frame[]
 }
 
+const isNatural = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 0
+
+const INFLATED_MAX_BYTES = 256 << 20
+const INFLATED_MAX_RATIO = 100
+
+/**
+ * Maximum size of anything that is made from so many bytes of a tape: its blocks and its bodies.
+ * The writer stays below it.
+ */
+export const inflatedMaxBytes = (bytes: number): number =>
+  Math.max(INFLATED_MAX_BYTES, INFLATED_MAX_RATIO * bytes)
+
 /** Records of a packed tape: the first and the last are stored alone, the others in blocks. */
 export class PackedFrames implements Frames {
   readonly count: number
   /** Recently opened blocks, oldest first. */
   readonly #cache = new Map<number, OpenBlock>()
+  #cachedBytes = 0
   /** The block used last, which is usually needed again. */
   #current: OpenBlock | undefined
 
@@ -282,9 +324,13 @@ export class PackedFrames implements Frames {
     if (known !== undefined) return known
     const block = this.#open(from, offset)
     this.#cache.set(from, block)
-    const [oldest] = this.#cache.keys()
+    this.#cachedBytes += block.content.length
     const limit = this.platform.openBlocksMax ?? CACHE_MAX_BLOCKS
-    if (this.#cache.size > limit && oldest !== undefined) this.#cache.delete(oldest)
+    for (const [oldest, { content }] of this.#cache) {
+      if (this.#cache.size <= limit && this.#cachedBytes <= limit * BLOCK_BYTES) break
+      this.#cache.delete(oldest)
+      this.#cachedBytes -= content.length
+    }
     return block
   }
 
@@ -297,8 +343,7 @@ export class PackedFrames implements Frames {
       throw this.#corrupt(from, 'Its block was changed after it was written.')
     }
     const [head = '', tail = ''] = this.platform.text(window.bytes, start, end).split('\t')
-    const { pack } = JSON.parse(head) as { readonly pack: Pack }
-    const envelope = parseEnvelope(tail)
+    const { pack, envelope } = this.#head(from, head, tail)
     const content = this.#content(from, newline + 1, envelope)
     const frames = this.#frames(pack, content)
     if (pack.from !== from || frames.length !== pack.count) {
@@ -317,31 +362,50 @@ export class PackedFrames implements Frames {
       throw this.#corrupt(from, 'There are bytes beside its block that belong to no event.')
   }
 
+  #head(from: number, head: string, tail: string): { pack: Pack; envelope: Envelope } {
+    try {
+      const { pack } = JSON.parse(head) as { readonly pack: Pack }
+      const envelope = parseEnvelope(tail, from)
+      if ([pack.from, pack.count, pack.lines].every(isNatural)) return { pack, envelope }
+    } catch (error) {
+      throw this.#corrupt(from, 'The head of its block cannot be read.', error)
+    }
+    throw this.#corrupt(from, 'The head of its block has a number that cannot be.')
+  }
+
   #content(from: number, offset: number, envelope: Envelope): Uint8Array {
-    const length = envelope.stored ?? 0
-    const bytes = this.source.read(offset, length + 1)
+    const { stored: length = 0, size = 0 } = envelope
+    // A negative number would be a view of what comes before.
+    const bytes = this.source.read(offset, Math.min(length, this.source.size) + 1)
     const stored = bytes.subarray(0, length)
     const crc = this.platform.crc32(stored, this.layout.seed)
     if (crc !== parseInt((envelope.crc ?? '').slice(0, 8), 16) || bytes[length] !== NEWLINE) {
       throw this.#corrupt(from, 'Its block was changed after it was written.')
     }
+    if (size > inflatedMaxBytes(length))
+      throw this.#corrupt(from, `Its block claims to inflate from ${length} to ${size} bytes.`)
     try {
-      return this.platform.inflateRaw(stored)
+      const content = this.platform.inflateRaw(stored, size)
+      if (content.length === size) return content
     } catch (error) {
       throw this.#corrupt(from, 'Its block cannot be inflated.', error)
     }
+    throw this.#corrupt(from, 'Its block has another length than recorded.')
   }
 
   #frames(pack: Pack, content: Uint8Array): Frame[] {
     const frames: Frame[] = []
     let bodyOffset = pack.lines
     for (let offset = 0; offset < pack.lines;) {
-      const end = content.indexOf(NEWLINE, offset)
-      const tab = content.indexOf(TAB, offset)
-      const { stored = 0 } = parseEnvelope(this.platform.text(content, tab + 1, end))
       const seq = pack.from + frames.length
+      const end = content.indexOf(NEWLINE, offset)
+      const tab = content.subarray(offset, Math.max(offset, end)).indexOf(TAB) + offset
+      if (end < 0 || end >= pack.lines || tab < offset)
+        throw this.#corrupt(seq, 'Its line in the block is incomplete.')
+      const stored = this.#storedBytes(seq, this.platform.text(content, tab + 1, end))
       const line = { seq, eventBytes: tab - offset, stored, storedCrc: 0, crc: 0 }
-      const position = { offset, bodyOffset, bytes: content, start: offset, end }
+      const { path } = this.layout
+      const position = { offset, bodyOffset, bytes: content, start: offset, end, path }
       frames.push(new Frame(this.platform, line, position))
       bodyOffset += stored
       offset = end + 1
@@ -349,6 +413,15 @@ export class PackedFrames implements Frames {
     if (bodyOffset !== content.length)
       throw this.#corrupt(pack.from, 'Its block contains bytes that belong to no event.')
     return frames
+  }
+
+  #storedBytes(seq: number, envelope: string): number {
+    try {
+      return parseEnvelope(envelope, seq).stored ?? 0
+    } catch (error) {
+      if (!(error instanceof RecordFault)) throw error
+      throw this.#corrupt(seq, error.message, error)
+    }
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): TapeError {

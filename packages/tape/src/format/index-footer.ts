@@ -1,5 +1,8 @@
 import { checkLine, encodeRecord } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
+import { attempt } from '../values/attempt.js'
+import { isRecord } from '../values/json-shape.js'
+import { inflatedMaxBytes } from './frames.js'
 import { digitCount } from './put-text.js'
 
 /**
@@ -20,6 +23,9 @@ export interface TapeIndex {
 
 /** Records between two entries are found by walking, which keeps the footer small. */
 export const INDEX_EVERY = 32
+
+/** A record has at least a number, a time, a type and a checksum. */
+const RECORD_MIN_BYTES = 40
 
 /** Maximum length of the second half of the line. */
 const TAIL_MAX_BYTES = 64
@@ -56,6 +62,29 @@ export function readIndex(
   if (checkLine(platform, seed, line, 0, line.length - 1) < 0) return undefined
   const text = platform.text(line, 0, line.indexOf(9))
   if (!text.startsWith('{"index":')) return undefined
-  const { index } = JSON.parse(text) as { readonly index: TapeIndex }
-  return { index, offset: source.size - length }
+  const parsed = attempt(() => JSON.parse(text) as { readonly index: unknown })
+  const offset = source.size - length
+  return isIndex(parsed?.index, offset) ? { index: parsed.index, offset } : undefined
+}
+
+/** True if all positions are in a file whose records end at `end`. */
+function isIndex(index: unknown, end: number): index is TapeIndex {
+  if (!isRecord(index)) return false
+  const { count, seal, offsets = [], blocks = [] } = index
+  const isOffset = (value: unknown): boolean =>
+    Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < end
+  const isBlock = (value: unknown): boolean =>
+    Array.isArray(value) && Number.isSafeInteger(value[0]) && value[0] > 0 && isOffset(value[1])
+  const bytes = index['blocks'] === undefined ? end : inflatedMaxBytes(end)
+  return (
+    Number.isSafeInteger(count) &&
+    (count as number) > 1 &&
+    (count as number) <= bytes / RECORD_MIN_BYTES &&
+    isOffset(seal) &&
+    Array.isArray(offsets) &&
+    offsets.length <= Math.ceil((count as number) / INDEX_EVERY) &&
+    offsets.every(isOffset) &&
+    Array.isArray(blocks) &&
+    blocks.every(isBlock)
+  )
 }

@@ -61,10 +61,14 @@ describe('a sealed tape of 20,000 events', () => {
 
 test('an index line knows its own length, at every number of digits', () => {
   for (let entries = 0; entries < 3000; entries += entries < 30 ? 1 : 97) {
-    const index = { count: 5, seal: 9, offsets: Array.from({ length: entries }, (_, i) => i * 11) }
+    const offsets = Array.from({ length: entries }, (_, i) => i * 11)
+    const index = { count: 32 * entries + 5, seal: 9, offsets }
     const line = encodeIndex(nodePlatform, 42, index)
-    const source = { size: line.length, read: (at: number, n: number) => line.subarray(at, at + n) }
-    expect(readIndex(nodePlatform, source, 42)).toEqual({ index, offset: 0 })
+    // The records of the tape, of which nothing is read.
+    const before = 40 * index.count
+    const read = (at: number, n: number) => line.subarray(at - before, at - before + n)
+    const source = { size: before + line.length, read }
+    expect(readIndex(nodePlatform, source, 42)).toEqual({ index, offset: before })
     expect(readIndex(nodePlatform, source, 43)).toBeUndefined()
   }
 })

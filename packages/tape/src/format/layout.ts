@@ -12,6 +12,8 @@ export interface Layout {
   readonly frames: Frames
   readonly status: TapeStatus
   readonly seed: number
+  /** Length of the file. */
+  readonly bytes: number
   readonly end: number
   /** Number of bytes after the records that belong to no record. */
   readonly tornBytes: number
@@ -31,7 +33,8 @@ export function openLayout(platform: TapePlatform, source: ByteSource, path: str
       blocks === undefined
         ? plain
         : new PackedFrames(platform, source, { seed, path, blocks, ends: plain })
-    return { frames, status: 'sealed', seed, end: source.size, tornBytes: 0, isComplete: true }
+    const { size } = source
+    return { frames, status: 'sealed', seed, bytes: size, end: size, tornBytes: 0, isComplete: true }
   }
   const recovered = recover(platform, source, path)
   const offsets = Float64Array.from(recovered.offsets)
@@ -39,6 +42,7 @@ export function openLayout(platform: TapePlatform, source: ByteSource, path: str
     frames: new PlainFrames(platform, source, { seed, offsets, path, checked: true }),
     status: recovered.hasSeal ? 'sealed' : recovered.hasEnd ? 'ended' : 'truncated',
     seed,
+    bytes: source.size,
     end: recovered.end,
     tornBytes: source.size - recovered.end,
     isComplete: false,

@@ -1,6 +1,7 @@
 import { encodeRecord, type Envelope } from './codec.js'
 import type { WriterPlatform } from './platform.js'
-import type { Frame, Frames } from './frames.js'
+import { literalBytes } from './body-reader.js'
+import { type Frame, type Frames, inflatedMaxBytes } from './frames.js'
 import { encodeIndex } from './index-footer.js'
 import { joinBytes } from './bytes.js'
 
@@ -74,7 +75,8 @@ function looseRecordOf(frames: Frames, frame: Frame): LooseRecord {
 function looseRecord(platform: WriterPlatform, frames: Frames, frame: Frame): LooseRecord {
   const { text, envelope: kept, stored: bytes } = looseRecordOf(frames, frame)
   const { deflate, stored: _, size, ...rest } = kept
-  const stored = deflate === undefined ? bytes : platform.inflateRaw(bytes)
+  const stored =
+    deflate === undefined ? bytes : platform.inflateRaw(bytes, literalBytes(frame.envelope()))
   const envelope = {
     ...(stored.length > 0 ? { stored: stored.length } : {}),
     ...(size === undefined || size === stored.length ? {} : { size }),
@@ -92,7 +94,10 @@ function encodeBlock(
   const lines = records.map(({ text, envelope }) => `${text}\t${JSON.stringify(envelope)}\n`)
   const lineBytes = encoder.encode(lines.join(''))
   const content = joinBytes([lineBytes, ...records.map(({ stored }) => stored)])
-  const stored = platform.deflateRaw(content, DEFLATE_LEVEL)
+  const deflated = platform.deflateRaw(content, DEFLATE_LEVEL)
+  // A reader refuses what inflates to much more than its length.
+  const isTooSmall = content.length > inflatedMaxBytes(deflated.length)
+  const stored = isTooSmall ? platform.deflateRaw(content, 0) : deflated
   const pack: Pack = { from, count: records.length, lines: lineBytes.length }
   const envelope = { stored: stored.length, size: content.length }
   return encodeRecord(platform, seed, { text: JSON.stringify({ pack }), envelope, stored })

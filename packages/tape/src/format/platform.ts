@@ -11,8 +11,9 @@ export interface TapePlatform {
   crc32(bytes: Uint8Array, seed?: number): number
   /** UTF-8 text of `bytes[from, to)`. */
   text(bytes: Uint8Array, from: number, to: number): string
-  inflateRaw(bytes: Uint8Array): Uint8Array
-  gunzip(bytes: Uint8Array): Uint8Array
+  /** Both throw if the result is longer than `maxBytes`, before all of it is in memory. */
+  inflateRaw(bytes: Uint8Array, maxBytes: number): Uint8Array
+  gunzip(bytes: Uint8Array, maxBytes: number): Uint8Array
   /** Maximum number of unpacked blocks in memory, of 256 KB each; small by default. */
   readonly openBlocksMax?: number
   /** Missing if ed25519 cannot be checked synchronously. Keys are the 32 raw bytes. */

@@ -1,5 +1,6 @@
 import { BodyReader } from './body-reader.js'
-import { bodySize, type Envelope } from './codec.js'
+import { laterReference } from './check-records.js'
+import { bodySize, type Envelope, parseDetails, RecordFault } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { tapeErrors } from './errors.js'
 import {
@@ -13,6 +14,7 @@ import type { Frames } from './frames.js'
 import { integrityOf } from './integrity.js'
 import { type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type VerifyResult, verifyTape } from './verify.js'
+import { attempt } from '../values/attempt.js'
 
 /**
  * One migration to the next format. Applied when events are read, after they were verified: hashes
@@ -81,7 +83,7 @@ export class Tape {
     const { migrations = MIGRATIONS, parent } = options
     this.#platform = platform
     this.#frames = layout.frames
-    this.#bodies = new BodyReader(platform, layout.frames, path)
+    this.#bodies = new BodyReader(platform, layout.frames, { path, bytes: layout.bytes })
     this.path = path
     this.status = layout.status
     this.tornBytes = layout.tornBytes
@@ -104,7 +106,7 @@ export class Tape {
       throw tapeErrors.BRANCH_PARENT_CHANGED(path, parent.path, this.run.parent?.seq ?? 0)
     }
     const details = this.storedBody(0)
-    this.details = JSON.parse(platform.text(details, 0, details.length)) as RunDetails
+    this.details = this.#checked(0, () => parseDetails(platform.text(details, 0, details.length)))
   }
 
   /** `path` is only used in messages. */
@@ -132,6 +134,10 @@ export class Tape {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).event(seq)
     const event = this.#migrate(this.#frames.frame(this.#positionOf(seq)).event())
+    // Without its parent, a branch is numbered from its start, but names the events of the run.
+    const shift = this.run.parent === undefined ? 0 : this.run.parent.seq - 1
+    const later = laterReference(event, event.seq + shift)
+    if (later !== undefined) throw tapeErrors.TAPE_CORRUPT(this.path, { seq }, later)
     return seq === event.seq ? event : { ...event, seq }
   }
 
@@ -178,7 +184,7 @@ export class Tape {
   chainAt(seq: number): string {
     this.#check(seq)
     let heavy = seq
-    while (this.#envelope(heavy).chain === undefined) heavy--
+    while (heavy > 0 && this.#envelope(heavy).chain === undefined) heavy--
     const { chain = '' } = this.#envelope(heavy)
     if (heavy === seq) return chain
     const link = integrityOf(this.#platform, this.run.format).chain(chain)
@@ -232,6 +238,15 @@ export class Tape {
     }
   }
 
+  #checked<T>(seq: number, read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof RecordFault)) throw error
+      throw tapeErrors.TAPE_CORRUPT(this.path, { seq }, error.message, error)
+    }
+  }
+
   #envelope(seq: number): Envelope {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).#envelope(seq)
@@ -267,10 +282,26 @@ function readablePieces(tape: Tape, platform: TapePlatform): Map<number, Uint8Ar
       continue
     const body = tape.storedBody(event.seq)
     let at = body.indexOf(0x0a) + 1
-    const head = JSON.parse(platform.text(body, 0, at)) as [seq: number, length: number][]
+    const head = attempt(() => JSON.parse(platform.text(body, 0, at)) as [number, number][])
+    if (!isPieceList(head, body.length - at)) {
+      const why = 'It does not contain the pieces that it names.'
+      throw tapeErrors.TAPE_CORRUPT(tape.path, { seq: event.seq }, why)
+    }
     for (const [seq, length] of head) pieces.set(seq, body.subarray(at, (at += length)))
   }
   return pieces
+}
+
+/** True for a list of events and lengths that together have so many bytes. */
+function isPieceList(value: unknown, bytes: number): value is [seq: number, length: number][] {
+  if (!Array.isArray(value)) return false
+  let sum = 0
+  for (const piece of value as unknown[]) {
+    if (!Array.isArray(piece) || !piece.every((each) => Number.isSafeInteger(each) && each >= 0))
+      return false
+    sum += piece[1] as number
+  }
+  return sum <= bytes
 }
 
 function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {

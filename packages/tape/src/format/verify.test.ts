@@ -20,7 +20,7 @@ function takeApart(bytes: Uint8Array, ends: readonly number[]): Parts[] {
     const record = Buffer.from(bytes.subarray(ends[seq - 1] ?? 0, end))
     const newline = record.indexOf(10)
     const [event = '', envelope = ''] = record.toString('utf8', 0, newline).split('\t')
-    const { crc: _, ...fields } = parseEnvelope(envelope) as Envelope & { crc: string }
+    const { crc: _, ...fields } = parseEnvelope(envelope, 99) as Envelope & { crc: string }
     const stored = record.subarray(newline + 1, newline + 1 + (fields.stored ?? 0))
     return { event: JSON.parse(event) as TapeEvent, envelope: fields, stored }
   })

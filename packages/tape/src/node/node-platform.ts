@@ -59,8 +59,10 @@ export const nodePlatform: WriterPlatform = {
   crc32: (bytes, seed = 0) =>
     bytes.length <= SHORT_BYTES ? crc32Of(bytes, seed) : crc32(bytes, seed),
   text: (bytes, from, to) => asBuffer(bytes).toString('utf8', from, to),
-  inflateRaw: (bytes) => inflateRawSync(bytes),
-  gunzip: (bytes) => gunzipSync(bytes),
+  // Node accepts no limit of 0.
+  inflateRaw: (bytes, maxBytes) =>
+    inflateRawSync(bytes, { maxOutputLength: Math.max(1, maxBytes) }),
+  gunzip: (bytes, maxBytes) => gunzipSync(bytes, { maxOutputLength: Math.max(1, maxBytes) }),
   writeText: (text, bytes, at) => utf8Write.call(bytes, text, at),
   deflateRaw: (bytes, level) => deflateRawSync(bytes, { level, ...memoryFor(bytes.length) }),
   equal: (a, aFrom, b, bFrom, length) =>

@@ -7,12 +7,19 @@ import { firstIndex } from '../values/collections.js'
 import type { StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 
+/** Throws if the content is longer than `maxBytes`, before all of it is in memory. */
+export type BodyDecoder = (bytes: Uint8Array, maxBytes: number) => Uint8Array
+
 /** Decompressors are passed in, because the tape package has none. */
 export interface BodyDecoders {
-  readonly gunzip?: (bytes: Uint8Array) => Uint8Array
-  readonly inflate?: (bytes: Uint8Array) => Uint8Array
-  readonly brotli?: (bytes: Uint8Array) => Uint8Array
+  readonly gunzip?: BodyDecoder
+  readonly inflate?: BodyDecoder
+  readonly brotli?: BodyDecoder
 }
+
+/** Larger contents that are compressed better than this stay compressed: a few bytes could fill the memory. */
+const DECODED_MAX_BYTES = 64 << 20
+const DECODED_MAX_RATIO = 100
 
 /** The answer to a request, as transferred. */
 export interface HttpAnswer {
@@ -128,13 +135,15 @@ const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {
 const decodeContent = (answer: HttpAnswer, decoders: BodyDecoders): HttpAnswer => {
   const coding = headerValue(answer.headers, 'content-encoding')?.toLowerCase() ?? 'identity'
   if (coding === 'identity' || answer.chunks.length === 0) return answer
-  const decode = {
-    gzip: decoders.gunzip,
-    'x-gzip': decoders.gunzip,
-    deflate: decoders.inflate,
-    br: decoders.brotli,
-  }[coding]
-  const bytes = attempt(() => decode?.(joinBytes(answer.chunks.map((chunk) => chunk.bytes))))
+  const decode = new Map([
+    ['gzip', decoders.gunzip],
+    ['x-gzip', decoders.gunzip],
+    ['deflate', decoders.inflate],
+    ['br', decoders.brotli],
+  ]).get(coding)
+  const packed = joinBytes(answer.chunks.map((chunk) => chunk.bytes))
+  const maxBytes = Math.max(DECODED_MAX_BYTES, DECODED_MAX_RATIO * packed.length)
+  const bytes = attempt(() => decode?.(packed, maxBytes))
   if (bytes === undefined) return { ...answer, undecoded: coding }
   return { ...answer, chunks: [{ at: answer.chunks.at(-1)?.at ?? 0, bytes }] }
 }

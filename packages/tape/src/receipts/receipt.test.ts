@@ -59,7 +59,8 @@ function refundTape({ flags = [RECEIPTS_FLAG] as readonly string[], calls = 3 } 
     writer.append({ type: 'response', op, status: 200, statusText: 'OK', headers: [] })
     writer.append({ type: 'deliver', op, part: 'chunk' }, bytes('PRIVATE-ANSWER'))
     writer.append({ type: 'deliver', op, part: 'end' })
-    const value = { guard: 'main', call, verdict: 'ask', rule: 'refunds/above-100', policy: 'p' }
+    const decision = { verdict: 'ask', rule: 'refunds/above-100', policy: 'p' }
+    const value = { guard: 'main', call, fingerprint: 'f', occurrence: 1, ...decision }
     writer.append({ type: 'draw', kind: 'guard-before', value: null })
     writer.append({ type: 'draw', kind: 'guard', value })
     const tool = writer.append(

@@ -38,7 +38,7 @@ function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
 
 async function unpack(block: string): Promise<Uint8Array> {
   const packed = fromBase64(block)
-  if (typeof DecompressionStream !== 'function') return browserPlatform.inflateRaw(packed)
+  if (typeof DecompressionStream !== 'function') return browserPlatform.inflateRaw(packed, Infinity)
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
@@ -74,16 +74,16 @@ export async function openReport({ run, tapes, parts }: ReportData): Promise<Rep
     status,
     redacted,
     prices,
-    gunzip: (packed) => browserPlatform.gunzip(packed),
+    gunzip: browserPlatform.gunzip,
     inflate,
   })
   return makeAnswers(model, known)
 }
 
 /** HTTP `deflate` is the zlib format, but some servers omit its two header bytes. */
-function inflate(packed: Uint8Array): Uint8Array {
+function inflate(packed: Uint8Array, maxBytes: number): Uint8Array {
   const [first = 0, second = 0] = packed
   const hasHeader = (first & 15) === 8 && ((first << 8) | second) % 31 === 0
   if (!hasHeader) throw new Error('not zlib data')
-  return browserPlatform.inflateRaw(packed.subarray(2))
+  return browserPlatform.inflateRaw(packed.subarray(2), maxBytes)
 }
