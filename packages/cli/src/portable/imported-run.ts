@@ -12,7 +12,7 @@ import {
   type Tape,
   filledText,
 } from '@retake/tape'
-import { toWire, attempt } from '@retake/tape/format'
+import { parseJson, toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
 import { epochMsOf, msBetween, type Span } from './span.js'
@@ -312,7 +312,7 @@ const TOOL_OUTPUT = ['gen_ai.tool.call.result', 'output.value', 'ai.toolCall.res
 /** The first of these attributes; JSON is parsed. */
 function valueOf(attributes: SpanAttributes, keys: readonly string[]): unknown {
   const found = keys.map((key) => attributes[key]).find((each) => each !== undefined)
-  return typeof found === 'string' ? attempt(() => JSON.parse(found) as unknown, found) : found
+  return typeof found === 'string' ? (parseJson(found) ?? found) : found
 }
 
 function errorOf({ status, events, attributes }: Span) {
@@ -360,7 +360,7 @@ export function* storedSpans(tape: Tape): Generator<Span> {
   const groups: Pick<Span, 'resource' | 'scope'>[] = []
   const inputs = new Map<number, SpanAttributes>()
   const read = (seq: number): Readonly<Record<string, unknown>> =>
-    recordOf(attempt(() => JSON.parse(Buffer.from(tape.body(seq)).toString()) as unknown))
+    recordOf(parseJson(Buffer.from(tape.body(seq)).toString()))
   const whole = (stored: Readonly<Record<string, unknown>>, input: SpanAttributes): Span => {
     const { group, attributes, ...span } = stored
     return {

@@ -26,6 +26,8 @@ interface Level {
 
 /** Maximum size of a value, key or span in bytes. */
 export const VALUE_MAX = 64 << 20
+/** Maximum nesting of a value that is returned whole. Traces are a few dozen levels deep. */
+const DEPTH_MAX = 1000
 
 /**
  * Reads JSON, or lines of JSON, in pieces, and returns the values that a visitor takes. Memory is
@@ -37,6 +39,7 @@ export class JsonStream {
   #state: 'value' | 'key' | 'colon' | 'next' | 'inside' | 'resync' = 'value'
   /** State inside of a taken or skipped value. */
   #depth = 0
+  #isTooDeep = false
   #isText = false
   #isEscaped = false
   #isScalar = false
@@ -143,6 +146,7 @@ export class JsonStream {
     this.#isText = byte === QUOTE
     this.#isScalar = !isObject && !isArray && byte !== QUOTE
     this.#depth = isObject || isArray ? 1 : 0
+    this.#isTooDeep = false
     return true
   }
 
@@ -158,7 +162,8 @@ export class JsonStream {
       return isOver ? 'before this byte' : undefined
     }
     if (byte === QUOTE) this.#isText = true
-    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth += 1
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY)
+      this.#isTooDeep ||= ++this.#depth > DEPTH_MAX
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       this.#depth -= 1
       if (this.#depth === 0) return 'with this byte'
@@ -196,7 +201,7 @@ export class JsonStream {
     this.#state = 'next'
     if (!this.#wanted) return
     this.#isLost = false
-    if (text === undefined) this.visitor.broken()
+    if (text === undefined || this.#isTooDeep) this.visitor.broken()
     else this.visitor.taken(this.#path, text)
   }
 

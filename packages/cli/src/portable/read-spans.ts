@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import zlib from 'node:zlib'
-import { recordOf, attempt } from '@retake/tape'
+import { parseJson, recordOf } from '@retake/tape'
 import { RECORD_FORMATS } from './foreign-records.js'
 import { JsonStream, type JsonAction } from './json-stream.js'
 import { BrokenSpan, decodeResource, decodeScope, decodeSpan } from './otlp-decode.js'
@@ -186,7 +186,7 @@ const otlpJsonReader = (groups: SpanGroups): SpanReader =>
     broken: () => groups.broken(),
   })
 
-const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
+const parsed = (text: string): unknown => parseJson(text)
 
 /** Keys of record lists in documents of other tools. */
 const LISTS = ['observations', 'runs', 'spans', 'data', 'traces', 'examples']

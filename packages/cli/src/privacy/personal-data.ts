@@ -7,7 +7,7 @@ import {
   textsInBase64,
   type VaultKey,
 } from '@retake/engine/runs'
-import { readGuards, type RunDetails, type Tape, type TapeEvent, attempt } from '@retake/tape'
+import { parseJson, readGuards, type RunDetails, type Tape, type TapeEvent, attempt } from '@retake/tape'
 import {
   contentPositions,
   splitLike,
@@ -66,7 +66,7 @@ export class PersonalData {
   /** Each line is a separate value, because programs split texts there. */
   #say(value: unknown): void {
     if (typeof value === 'string') {
-      const json = /^\s*[[{]/.test(value) ? attempt(() => JSON.parse(value) as unknown) : undefined
+      const json = /^\s*[[{]/.test(value) ? parseJson(value) : undefined
       if (json !== undefined) this.#say(json)
       else
         for (const line of value.split(/\r?\n/).map((each) => each.trim()))

@@ -111,7 +111,8 @@ function anyText(value: unknown, is: (text: string) => boolean): boolean {
 /** Tape files that make up a run: the root first, the run itself last. */
 export function tapeLineage(file: string): string[] {
   const line = [file]
-  for (let { parent } = openOwnTape(file).run; parent !== undefined;) {
+  // Throws if an ancestor is missing or continues this run itself.
+  for (let { parent } = openTape(file).run; parent !== undefined;) {
     const above = path.join(path.dirname(file), `${parent.run}.tape`)
     line.unshift(above)
     ;({ parent } = openOwnTape(above).run)

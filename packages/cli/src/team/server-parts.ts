@@ -13,12 +13,8 @@ import { cliEntry, cliRoot, version } from '../package-root.js'
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { localRuns } from '../ui/local-runs.js'
-import type {
-  TapeReading,
-  TapeThreadAnswer,
-  TapeThreadData,
-  TapeThreadTask,
-} from './tape-thread.js'
+import type { TapeReading } from './read-pushed-tape.js'
+import type { TapeThreadAnswer, TapeThreadData, TapeThreadTask } from './tape-thread.js'
 
 /** A tape that takes longer to read is malicious or far too large. */
 const READ_MS = 120_000

@@ -1,22 +1,8 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { reason, RetakeError } from '@retake/engine/errors'
-import type { RunFacts } from '@retake/server'
-import { messageText, type PriceTable, type RunView, attempt } from '@retake/tape'
-import { openOwnTape, openTape } from '@retake/tape/node'
+import { type PriceTable, TapeError } from '@retake/tape'
 import { project, useProject } from '../config/define-config.js'
-import { clusterKey } from '../fix/clusters.js'
-import { SECRET_RULES, secretsIn } from '../privacy/find-secrets.js'
-import { checkTape, summarizeRun } from '../runs/run-summary.js'
-import { viewRun } from '../runs/view-run.js'
-
-/** Results of the thread that reads pushed tapes, by kind of work. */
-export interface TapeReading {
-  /** `missingParent`: a branch can only be read with its ancestors. */
-  readonly facts: RunFacts | { readonly missingParent: string }
-  readonly secrets: readonly string[]
-}
+import { readPushedTape, type TapeReading } from './read-pushed-tape.js'
 
 export interface TapeThreadData {
   readonly prices: PriceTable
@@ -31,23 +17,19 @@ export type TapeThreadAnswer<Name extends keyof TapeReading> =
   | { readonly done: TapeReading[Name] }
   | { readonly failed: string }
 
-/** Number of searchable characters per run. */
-const TEXT_MAX = 150_000
-const MESSAGE_MAX = 4000
-
-const works: { readonly [Name in keyof TapeReading]: (file: string) => TapeReading[Name] } = {
-  facts: describeTape,
-  secrets: (file) => secretsIn(file).map(({ rule, where }) => `${SECRET_RULES[rule]} (${where})`),
-}
-
 function answer({ work, file }: TapeThreadTask): TapeThreadAnswer<keyof TapeReading> {
   try {
-    return { done: works[work](file) }
+    return { done: readPushedTape[work](file) }
   } catch (error) {
-    return {
-      failed: error instanceof RetakeError ? `${error.what} ${error.why}` : reason(error),
-    }
+    return { failed: failureText(error) }
   }
+}
+
+/** The error of a tape names its path, which concerns nobody but the operator. */
+function failureText(error: unknown): string {
+  if (error instanceof TapeError)
+    return error.seq === undefined ? error.why : `It is corrupt at event ${error.seq}. ${error.why}`
+  return error instanceof RetakeError ? `${error.what} ${error.why}` : reason(error)
 }
 
 useProject({ ...project(), prices: (workerData as TapeThreadData).prices })
@@ -55,55 +37,3 @@ parentPort?.on('message', (task: TapeThreadTask) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   parentPort?.postMessage(answer(task))
 })
-
-function describeTape(file: string): TapeReading['facts'] {
-  const parent = openOwnTape(file).run.parent?.run
-  if (parent !== undefined && !existsSync(path.join(path.dirname(file), `${parent}.tape`)))
-    return { missingParent: parent }
-  const tape = openTape(file)
-  const { integrity, detail } = checkTape(tape)
-  if (integrity === 'damaged') throw new Error(`The tape is damaged: ${detail}.`)
-  const row = summarizeRun(tape.run.id, file)
-  if ('error' in row) throw new Error(row.error.what)
-  const view = viewRun(tape)
-  // A stored tape is never written again, so without an end its process was killed.
-  const status = row.status === 'recording' ? 'killed' : row.status
-  const cluster =
-    status === 'done'
-      ? undefined
-      : attempt(() => clusterKey(tape, row.failure ?? ''))?.slice(0, 200)
-  return {
-    card: { ...row, status },
-    events: tape.count,
-    tools: [...new Set(view.recordedSteps.flatMap(({ toolName }) => toolName ?? []))].slice(0, 100),
-    text: textOf(view),
-    ...(cluster !== undefined && { cluster }),
-  }
-}
-
-/** Prompts, answers, arguments and output of a run, shortened. */
-function textOf(view: RunView): string {
-  const parts: string[] = []
-  let length = 0
-  const add = (text: string): void => {
-    const part = text.slice(0, MESSAGE_MAX)
-    parts.push(part)
-    length += part.length
-  }
-  let read = 0
-  for (const step of view.recordedSteps) {
-    if (length > TEXT_MAX) break
-    add(step.title)
-    const messages = attempt(() => step.messages(), [])
-    // Every call repeats the earlier conversation.
-    for (const message of messages.slice(read)) add(messageText(message))
-    read = Math.max(read, messages.length)
-    for (const message of attempt(() => step.answer(), [])) add(messageText(message))
-    for (const { args } of step.toolCalls) add(JSON.stringify(args) ?? '')
-  }
-  for (const event of view.outputs) {
-    if (length > TEXT_MAX) break
-    add(Buffer.from(view.outputBytes(event)).toString())
-  }
-  return parts.join('\n').slice(0, TEXT_MAX)
-}

@@ -12,10 +12,10 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { childrenFolder } from '@retake/engine/runs'
+import { childrenFolder, RUN_FILE } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
 import { attempt } from '@retake/tape/format'
-import { openOwnTape } from '@retake/tape/node'
+import { openOwnTape, openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { readPart } from '../read-part.js'
@@ -61,7 +61,7 @@ export async function pushRun(
   tape: string,
   options: PushOptions,
 ): Promise<PushedRun[]> {
-  const { run, details, status } = openOwnTape(tape)
+  const { run, details, status } = openTape(tape)
   if (status === 'truncated' && isRecording(tape, run.scope))
     throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
@@ -243,13 +243,16 @@ export async function pullRun(
   source: TeamProject,
   id: string,
   store: RunStore,
+  /** The runs that continue this one, by id. */
+  children: readonly string[] = [],
 ): Promise<{ readonly run: string; readonly outcome: 'fetched' | 'exists' }[]> {
+  if (!RUN_FILE.test(`${id}.tape`) || children.includes(id)) throw cliErrors.TEAM_FILE_INVALID(id)
   const remote = await client.json<RemoteRun>(
     'GET',
     `${runRoute(source)}/runs/${encodeURIComponent(id)}`,
   )
   const { parent } = remote.run
-  const before = parent === null ? [] : await pullRun(client, source, parent, store)
+  const before = parent === null ? [] : await pullRun(client, source, parent, store, [...children, id])
   const target = store.pathOf(id)
   if (existsSync(target)) return [...before, { run: id, outcome: 'exists' }]
   store.prepare()

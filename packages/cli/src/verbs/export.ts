@@ -9,7 +9,7 @@ import {
 import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type EventLine, eventLines, type Tape, attempt } from '@retake/tape'
+import { type EventLine, eventLines, parseJson, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { plural } from '@retake/tape/present'
 import { findingsPath, type FindingsFile } from '../blame/findings.js'
@@ -195,5 +195,5 @@ const isTraffic = ({ type, body }: EventLine): boolean =>
 /** Parses JSON bodies, so that jq can look into them. */
 function parsed(body: unknown): unknown {
   if (typeof body !== 'string' || !/^\s*[[{]/.test(body)) return body
-  return attempt(() => JSON.parse(body) as unknown, body)
+  return parseJson(body) ?? body
 }

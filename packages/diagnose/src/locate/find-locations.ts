@@ -16,6 +16,7 @@ import {
   type TapeLike,
   utf8,
   type WriteEvent,
+  parseJson,
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
 import type { Occurrence, SourceKind } from './locate.js'
@@ -236,7 +237,7 @@ class LocationFinder {
     const text = as === 'json' ? utf8(bytes) : undefined
     return text === undefined
       ? searchPieces([{ seq, bytes }], matcher)
-      : searchJson(wireAsJson(JSON.parse(text)), matcher, root)
+      : searchJson(wireAsJson(parseJson(text)), matcher, root)
   }
 }
 

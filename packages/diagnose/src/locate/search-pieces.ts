@@ -1,4 +1,4 @@
-import { attempt, isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
+import { attempt, isRecord, joinBytes, parseJson, type SseEvent, utf8 } from '@retake/tape'
 import { innerPath, memberPath, parseContainer } from '../json-value.js'
 import type { MatchExcerpt, Occurrence } from './locate.js'
 
@@ -213,7 +213,7 @@ const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
   return details.length > 0 ? details : [...hits]
 }
 
-const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
+const parsed = (text: string): unknown => parseJson(text) ?? text
 
 /** Maximum depth. Real data is not nested deeper, but a tape may contain anything. */
 const MAX_DEPTH = 200

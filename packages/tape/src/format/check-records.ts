@@ -13,8 +13,6 @@ import type { TapeEvent } from './events.js'
 type Check = (value: unknown) => string | undefined
 type Fields = Readonly<Record<string, Check>>
 
-/** Nesting of JSON in a record. The recorder stops at 500 values, each of up to four levels. */
-const DEPTH_MAX = 2048
 /** The latest time that a `Date` can represent is 8.64e15. */
 const TIME_MAX_MS = 4e15
 const ID_MAX_LENGTH = 200
@@ -141,6 +139,16 @@ const usage = object({
 const exitReason = optional(text)
 const served = object({ run: runId, seq: natural })
 
+const approval = object({
+  by: text,
+  how: text,
+  reason: optional(text),
+  digest: text,
+  askedAt: time,
+  decidedAt: time,
+  expiresAt: time,
+})
+
 const guardFacts = object({
   status: oneOf('done', 'denied', 'failed', 'stopped', 'in doubt'),
   exitReason,
@@ -149,17 +157,7 @@ const guardFacts = object({
   overused: optional(usage),
   counted: optional(usage),
   drift: optional(listOf(object({ code: text, path: text, expected: text, found: text }))),
-  approval: optional(
-    object({
-      by: text,
-      how: text,
-      reason: optional(text),
-      digest: text,
-      askedAt: time,
-      decidedAt: time,
-      expiresAt: time,
-    }),
-  ),
+  approval: optional(approval),
   served: optional(served),
   verified: optional(flag),
   blocked: optional(texts),
@@ -195,6 +193,52 @@ const guardIntent = object({
   served: optional(served),
   reserved: optional(usage),
 })
+
+const op = natural
+
+/** The notes of a guard, by the keys of `GUARD_NOTES`. */
+const GUARD_NOTE_CONTENTS = {
+  opened: object({
+    guard: text,
+    policy: object({ hash: text, policies: listOf(any) }),
+    durability: optional(oneOf('disk', 'memory')),
+    environment: object({
+      node: text,
+      platform: text,
+      retake: mapOf(text),
+      git: optional(object({ revision: text, branch: optional(text) })),
+      lockfile: optional(object({ name: text, sha256: text })),
+    }),
+    resumes: optional(listOf(object({ run: runId, chain: text }))),
+  }),
+  approved: object({ op, approval: optional(approval) }),
+  again: object({ op, intent: guardIntent, spent: optional(usage) }),
+  call: object({ intent: guardIntent, tool: text, as: oneOf('bytes', 'text', 'json'), body: text }),
+  result: object({
+    op,
+    facts: guardFacts,
+    as: form,
+    body: optional(text),
+    error: optional(recordedError),
+  }),
+  leftOpen: object({
+    guard: text,
+    calls: listOf(object({ tool: text, fingerprint: text, occurrence: natural, from: served })),
+  }),
+  spent: object({
+    guard: text,
+    usage,
+    tool: optional(text),
+    op: optional(op),
+    isSaidAgain: optional(flag),
+  }),
+} as const
+
+/** What is wrong with the content of a guard's note. */
+export const guardNoteProblem = (
+  kind: keyof typeof GUARD_NOTE_CONTENTS,
+  content: unknown,
+): string | undefined => GUARD_NOTE_CONTENTS[kind](content)
 
 const delivery: Fields = { op: natural, from: optional(natural) }
 
@@ -389,22 +433,4 @@ const DETAILS = object({
 export function detailsProblem(value: unknown): string | undefined {
   const problem = DETAILS(value)
   return problem && `The record of the run details ${problem}.`
-}
-
-/** True if JSON is nested more deeply than any that the recorder writes. */
-export function isTooDeep(json: string): boolean {
-  if (json.length < 2 * DEPTH_MAX) return false
-  let depth = 0
-  let isText = false
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at)
-    if (isText) {
-      if (code === 0x5c) at++
-      else if (code === 0x22) isText = false
-    } else if (code === 0x22) isText = true
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > DEPTH_MAX) return true
-    } else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return false
 }

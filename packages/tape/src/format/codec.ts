@@ -1,5 +1,6 @@
 import type { TapePlatform } from './platform.js'
-import { detailsProblem, envelopeProblem, eventProblem, isTooDeep } from './check-records.js'
+import { isTooDeep } from '../values/json-shape.js'
+import { detailsProblem, envelopeProblem, eventProblem } from './check-records.js'
 import type { NewEvent, RunDetails, TapeEvent } from './events.js'
 
 /**

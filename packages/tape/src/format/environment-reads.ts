@@ -1,3 +1,4 @@
+import { parseJson } from '../values/json-shape.js'
 import type { RunEvent, TapeEvent } from './events.js'
 import type { TapeLike } from './tape-like.js'
 
@@ -32,7 +33,7 @@ export const hasReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIR
 /** Decodes a note. Empty if Retake did not write it: a tape can come from anywhere. */
 export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
   try {
-    const found = JSON.parse(new TextDecoder().decode(tape.body(seq))) as EnvironmentReads
+    const found = parseJson(new TextDecoder().decode(tape.body(seq))) as EnvironmentReads
     const isName = (name: unknown): boolean => typeof name === 'string'
     const isRead = ({ name, value }: EnvironmentRead): boolean =>
       isName(name) && (value === null || isName(value))

@@ -1,4 +1,5 @@
 import type { BodyForm } from './events.js'
+import { isTooDeep } from '../values/json-shape.js'
 import { asBuffer, fromWire } from '../values/from-wire.js'
 import { toWire, type ToWireOptions } from '../values/to-wire.js'
 
@@ -33,6 +34,7 @@ export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
 
 /** Decodes a JSON body that is given as text. */
 export const decodeJson = (json: string): unknown => {
+  if (isTooDeep(json)) throw new RangeError('the value is nested too deeply')
   const wire: unknown = JSON.parse(json)
   return mayContainTags(json) ? fromWire(wire) : wire
 }

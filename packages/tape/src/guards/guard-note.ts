@@ -1,4 +1,3 @@
-import { attempt } from '../values/attempt.js'
 import type { BodyForm, NoteEvent, RecordedError } from '../format/events.js'
 import type {
   ApprovalFacts,
@@ -8,7 +7,8 @@ import type {
   ServedFrom,
 } from './guard-facts.js'
 import { fromBase64, toBase64 } from '../format/bytes.js'
-import { isRecord } from '../values/json-shape.js'
+import { guardNoteProblem } from '../format/check-records.js'
+import { parseJson } from '../values/json-shape.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**
@@ -137,8 +137,10 @@ type GuardNote = {
 
 /** Undefined for other notes, and for notes that no guard wrote. */
 export function readGuardNote(tape: TapeLike, { name, seq }: NoteEvent): GuardNote | undefined {
-  const [kind] = Object.entries(GUARD_NOTES).find(([, each]) => each === name) ?? []
+  const kinds = Object.keys(GUARD_NOTES) as (keyof typeof GUARD_NOTES)[]
+  const kind = kinds.find((each) => GUARD_NOTES[each] === name)
   if (kind === undefined) return undefined
-  const content = attempt(() => JSON.parse(new TextDecoder().decode(tape.body(seq))) as unknown)
-  return isRecord(content) ? ({ kind, content } as unknown as GuardNote) : undefined
+  const content = parseJson(new TextDecoder().decode(tape.body(seq)))
+  if (guardNoteProblem(kind, content) !== undefined) return undefined
+  return { kind, content } as unknown as GuardNote
 }

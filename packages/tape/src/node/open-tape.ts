@@ -10,22 +10,31 @@ import { nodePlatform } from './node-platform.js'
  * that are complete at this moment. A branch is opened together with the run it continues. Throws
  * `TapeError`.
  */
-export function openTape(file: string): Tape {
+export const openTape = (file: string): Tape => openWithParents(file, [])
+
+/** `children`: the tapes of the runs that continue this one. */
+function openWithParents(file: string, children: readonly string[]): Tape {
   const layout = openLayout(nodePlatform, openFileSource(file), file)
   const own = new Tape(nodePlatform, layout, file)
   const link = own.run.parent
   if (link === undefined) return own
-  return new Tape(nodePlatform, layout, file, { parent: openParent(file, link.run) })
+  const line = [...children, path.resolve(file)]
+  if (line.includes(path.resolve(parentOf(file, link.run))))
+    throw tapeErrors.TAPE_CORRUPT(file, { seq: 0 }, `Run ${link.run} continues itself.`)
+  return new Tape(nodePlatform, layout, file, { parent: openParent(file, link.run, line) })
 }
 
 /** Opens only this tape: for a branch, the part after the fork. */
 export const openOwnTape = (file: string): Tape =>
   Tape.open(nodePlatform, openFileSource(file), file)
 
-function openParent(file: string, run: string): Tape {
-  const parent = path.join(path.dirname(file), `${run}.tape`)
+const parentOf = (file: string, run: string): string =>
+  path.join(path.dirname(file), `${run}.tape`)
+
+function openParent(file: string, run: string, children: readonly string[]): Tape {
+  const parent = parentOf(file, run)
   try {
-    return openTape(parent)
+    return openWithParents(parent, children)
   } catch (error) {
     if (error instanceof TapeError && error.code === 'TAPE_MISSING')
       throw tapeErrors.BRANCH_PARENT_MISSING(file, parent, error)

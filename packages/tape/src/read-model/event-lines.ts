@@ -1,5 +1,6 @@
 import { toBase64 } from '../format/bytes.js'
 import type { BodyForm, TapeEvent } from '../format/events.js'
+import { isTooDeep } from '../values/json-shape.js'
 import { plainJson } from '../values/plain-json.js'
 import type { TapeLike } from '../format/tape-like.js'
 
@@ -25,7 +26,7 @@ const formOf = (event: TapeEvent): BodyForm => {
 const readableBody = (form: BodyForm, body: Uint8Array): unknown => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
-    return form === 'json' ? plainJson(JSON.parse(text)) : text
+    return form === 'json' && !isTooDeep(text) ? plainJson(JSON.parse(text)) : text
   } catch {
     return { base64: toBase64(body) }
   }

@@ -29,8 +29,33 @@ export const filledText = (value: unknown): string | undefined =>
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Parsed JSON; `undefined` if the text is not JSON. */
-export const parseJson = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
+/**
+ * Nesting of JSON that is read. `JSON.parse` has no limit, but everything that walks through its
+ * result needs stack for each level. The recorder stops at 500 values, each of up to four levels.
+ */
+const DEPTH_MAX = 2048
+
+/** Parsed JSON; `undefined` if the text is not JSON, or nested more deeply than can be read. */
+export const parseJson = (text: string): unknown =>
+  isTooDeep(text) ? undefined : attempt(() => JSON.parse(text) as unknown)
+
+/** True if JSON is nested more deeply than any that the recorder writes. */
+export function isTooDeep(json: string): boolean {
+  if (json.length < 2 * DEPTH_MAX) return false
+  let depth = 0
+  let isText = false
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at)
+    if (isText) {
+      if (code === 0x5c) at++
+      else if (code === 0x22) isText = false
+    } else if (code === 0x22) isText = true
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > DEPTH_MAX) return true
+    } else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return false
+}
 
 /** Arguments of a tool call: parsed, or the text if the model wrote invalid JSON. */
 export const parseArguments = (text: string): unknown =>

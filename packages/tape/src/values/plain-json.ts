@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js'
 import { isRecord } from './json-shape.js'
 import { setOwn } from './stable-stringify.js'
 
@@ -22,7 +23,7 @@ export const plainJson = (wire: unknown): unknown => {
     case 'Set':
       return plainJson(v)
     case 'Date':
-      return typeof v === 'number' ? new Date(v).toISOString() : null
+      return typeof v === 'number' ? (attempt(() => new Date(v).toISOString()) ?? null) : null
     case 'RegExp':
       return Array.isArray(v) ? `/${String(v[0])}/${String(v[1])}` : null
     case 'number':

@@ -10,6 +10,7 @@ import {
   type Tape,
   TapeError,
   conversationMembers,
+  parseJson,
 } from '@retake/tape'
 import { LossyText } from './clip.js'
 import { messageDigest, textDigest } from './new-messages.js'
@@ -128,7 +129,7 @@ class StepSearch {
   #inRequest(step: Step, isInMessages: boolean): Found[] {
     const text = this.#requestText(step)
     if (text === '' || !this.#matcher.mayBeIn(text)) return []
-    const json = parsed(text)
+    const json = parseJson(text)
     if (typeof json !== 'object' || json === null)
       return definedOnly([this.#matcher.find(text, 'request.body')])
     if (step.kind !== 'model') return this.#in(json, 'request', 'body')
@@ -185,13 +186,6 @@ interface FoundInConversation {
 const definedOnly = (found: readonly (Found | undefined)[]): Found[] =>
   found.filter((hit) => hit !== undefined)
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const BEFORE = 50
 const AFTER = 110

@@ -1,0 +1,112 @@
+/** Everything that reads a tape. A reader may refuse it with an error that has a code; nothing else. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { CodedError } from '@retake/tape/format'
+import { openOwnTape, openTape } from '@retake/tape/node'
+import { readTape } from '@retake/tape/browser'
+import { checkIntact } from '@retake/engine/runs'
+import { TapeTimeline } from '../../packages/engine/dist/player/timeline.js'
+import { Options } from '../../packages/cli/dist/command-line/verb.js'
+import { readPushedTape } from '../../packages/cli/dist/team/read-pushed-tape.js'
+import { viewRun } from '../../packages/cli/dist/runs/view-run.js'
+import { RunModel } from '../../packages/web/dist/model/run-model.js'
+import { copyAsCurl } from '../../packages/web/dist/model/copy-as-curl.js'
+
+const verb = async (name) => (await import(`../../packages/cli/dist/verbs/${name}.js`)).default
+const names = ['show', 'audit', 'diff', 'export', 'scan', 'report', 'scrub', 'verify', 'list', 'import', 'locate']
+const verbs = Object.fromEntries(
+  await Promise.all(names.map(async (name) => [name, await verb(name)])),
+)
+
+export const isCoded = (error) => error instanceof CodedError && /^[A-Z][A-Z_0-9]+$/.test(error.code)
+
+const run = (name, values, args) => verbs[name].run(new Options(values), args)
+
+function readSteps(tape) {
+  const view = viewRun(tape)
+  for (const step of view.steps) {
+    JSON.stringify(step)
+    void [step.title, step.kind, step.state, step.error, step.parent, step.answerSeqs, step.lane]
+    void [step.latencyMs, step.timeToFirstChunkMs, step.usage, step.toolName, step.failure]
+    void [step.exchange(), step.call(), step.mcp(), step.answerFrames(), step.messages(), step.answer()]
+  }
+  JSON.stringify(view)
+  void [view.totals, view.lanes, view.outputs, view.notCaptured, view.result(), view.fileCalls]
+  return view
+}
+
+/** Each question by itself: one that is refused must not hide the next. */
+function askModel(tape, check) {
+  let model
+  check(() => (model = new RunModel(tape, { status: 'killed' })))
+  if (model === undefined) return
+  const request = (question) => check(() => JSON.stringify(question()))
+  request(() => model.head())
+  request(() => [...model.rows()])
+  const labels = new Set(['1', '2.1', '0', '__proto__'])
+  check(() => {
+    for (const { label } of model.view.steps.slice(0, 6)) labels.add(label)
+  })
+  for (const label of labels) {
+    request(() => {
+      const detail = model.step(label, { messagesFrom: 0 })
+      return detail && [detail, copyAsCurl(detail)]
+    })
+    request(() => model.stream(label))
+    for (const side of ['request', 'response', 'args', 'result', 'output'])
+      request(() => model.body(label, side)?.length)
+  }
+  request(() => model.console())
+  request(() => model.files())
+  request(() => model.events(0, 100))
+  for (const seq of [0, 2, 5, -1, 1e9]) request(() => model.event(seq))
+  for (const text of ['a', '[']) request(() => [...model.search(text)])
+}
+
+const EXPORTS = ['jsonl', 'otlp-json', 'otlp-protobuf', 'har', 'chrome']
+
+/** `share`: of how many tapes each reader reads one; the expensive ones need not read all. */
+export const READERS = {
+  bodies: { share: 2, read: (file) => {
+    const tape = openTape(file)
+    for (const event of tape.events()) void [tape.body(event.seq), tape.bodySize(event.seq)]
+    void tape.digest
+  } },
+  verify: { share: 3, read: (file) => void openTape(file).verify() },
+  steps: { share: 1, read: (file) => void readSteps(openTape(file)) },
+  model: { share: 4, read: (file, { check }) => askModel(openTape(file), check) },
+  timeline: { share: 4, read: (file) => {
+    const tape = openTape(file)
+    checkIntact(tape)
+    void new TapeTimeline(tape, 1)
+  } },
+  browser: { share: 10, read: (file) => {
+    const tape = readTape(readFileSync(file))
+    for (const event of tape.events()) void tape.body(event.seq)
+  } },
+  show: { share: 6, read: (file) => run('show', { json: true }, [file]) },
+  'show as text': { share: 6, read: (file) => run('show', {}, [file]) },
+  'show --step': { share: 10, read: (file) => run('show', { step: '1' }, [file]) },
+  scan: { share: 6, read: (file) => run('scan', { json: true }, [file]) },
+  audit: { share: 6, read: (file) => run('audit', {}, [file]) },
+  diff: { share: 8, read: (file, { other }) => run('diff', { full: true }, [other, file]) },
+  verified: { share: 10, read: (file) => run('verify', { 'integrity-only': true }, [file]) },
+  list: { share: 10, read: (file) => run('list', { dir: path.dirname(file), json: true }, []) },
+  pushed: { share: 8, read: (file) => void [readPushedTape.facts(file), readPushedTape.secrets(file)] },
+  ...Object.fromEntries(
+    EXPORTS.map((format) => [
+      `export ${format}`,
+      { share: 15, read: (file, { out }) =>
+        run('export', { format, out: path.join(out, 'x'), content: true, 'allow-secrets': true, json: true }, [file]) },
+    ]),
+  ),
+  locate: { share: 20, read: (file) => run('locate', {}, [file, 'refund']) },
+  scrub: { share: 40, read: (file, { out }) => run('scrub', { out: path.join(out, 'scrubbed'), json: true }, [file]) },
+  report: { share: 80, read: (file, { out }) =>
+    run('report', { out: path.join(out, 'x.html'), force: true, json: true, 'allow-secrets': true }, [file]) },
+  'report --redact': { share: 160, read: (file, { out }) =>
+    run('report', { out: path.join(out, 'y.html'), force: true, redact: ['email'], json: true, 'allow-secrets': true }, [file]) },
+}
+
+export const importFile = (file, dir) => run('import', { dir, json: true }, [file])
+export { openOwnTape }
