@@ -11,6 +11,7 @@ import { runVitest } from './run-vitest.mjs'
 /** Test files by part, as file filters of vitest. */
 const parts = {
   simulation: ['test/simulation'],
+  fuzz: ['test/fuzz'],
   replays: ['test/engine/sdk-replay', 'test/engine/stress', 'test/engine/concurrent-runs'],
   sdks: ['test/sdks', 'test/frameworks'],
   everyday: ['test/everyday', 'test/native', 'test/examples'],

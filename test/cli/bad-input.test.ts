@@ -56,17 +56,24 @@ describe('a file that is not a readable tape', () => {
     expect(stdout).toContain('killed: no end was recorded')
     const { code, stderr } = await retake(['replay', 'last'])
     expect(stderr).toMatch(/^identical · (\d+) of \1 events/)
-    expect(stderr).toContain('cut off · the recording ends there: the run was killed')
+    expect(stderr).toContain(
+      'cut off · the end is missing: the run was killed, or its tape was cut',
+    )
     expect(openTape(path).count).toBeLessThan(events)
-    expect(code).toBe(0)
+    expect(code).toBe(3)
   })
 
-  test('damaged in the middle: refused, not repaired', async () => {
+  test('damaged in the middle: shown up to there, refused by replay and not repaired', async () => {
     const { retake, path, bytes } = await recorded()
     const spoiled = Buffer.from(bytes)
     spoiled.write('stopped', spoiled.indexOf('started'))
     await writeFile(path, spoiled)
     expect(oneError(await retake(['replay', 'last']))).toBe('TAPE_CORRUPT, exit code 1')
+    const shown = await retake(['show', 'last'])
+    expect(shown.code).toBe(3)
+    expect(shown.stdout).toMatch(
+      /^damaged: event \d+: .*; only the \d+ events before it are shown$/m,
+    )
     const verified = await retake(['verify', 'last'])
     expect(verified.code).toBe(3)
     expect(verified.stdout).toContain('damaged')
@@ -311,7 +318,7 @@ console.log('ready'); setInterval(() => {}, 1000)`,
     expect(stderr).toMatch(
       /killed by SIGKILL[^]*cut off · the tape contains everything up to that point/,
     )
-    expect((await workspace.retake(['replay', 'last'])).code).toBe(0)
+    expect((await workspace.retake(['replay', 'last'])).code).toBe(3)
   })
 })
 

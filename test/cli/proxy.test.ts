@@ -391,7 +391,7 @@ console.log(process.exitCode)
     expect(replayed.stderr).toContain(
       '2 requests served · the same until the recording was cut off',
     )
-    expect(replayed.code).toBe(0)
+    expect(replayed.code).toBe(3)
     for (const [changed, difference] of [
       [program.replace("'echo', ", ''), 'was not made'],
       [program.replace('console.log(', "console.log('changed', "), 'Stdout differs from byte 0'],

@@ -162,9 +162,9 @@ setTimeout(() => process.kill(process.pid, 'SIGKILL'), 200)`,
   silent.closeAllConnections()
   silent.close()
   const { code, stdout, stderr } = await retake(['replay', 'last'])
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'asking\n' })
+  expect({ code, stdout }).toEqual({ code: 3, stdout: 'asking\n' })
   expect(stderr).toMatch(
-    /^identical · .*\ncut off · the recording ends there: the run was killed\n/,
+    /^identical · .*\ncut off · the end is missing: the run was killed, or its tape was cut; /,
   )
   expect(stderr).toMatch(/^ {2}in doubt: step 1 POST http:\/\/127\.0\.0\.1:\d+\/pay /m)
 })

@@ -27,8 +27,35 @@ const TEXTS = [
   '%',
   '%00',
 ]
-const OTHERS = [null, true, false, [], {}, [[]], [null], [{}], { $: 'Date', v: 'x' }, { $: 'Map', v: 3 }]
-const TAGS = ['undefined', 'number', 'bigint', 'symbol', 'object', 'Error', 'Date', 'RegExp', 'URL', 'Map', 'Set', 'Buffer', 'Float64Array', 'nothing', 'described']
+const OTHERS = [
+  null,
+  true,
+  false,
+  [],
+  {},
+  [[]],
+  [null],
+  [{}],
+  { $: 'Date', v: 'x' },
+  { $: 'Map', v: 3 },
+]
+const TAGS = [
+  'undefined',
+  'number',
+  'bigint',
+  'symbol',
+  'object',
+  'Error',
+  'Date',
+  'RegExp',
+  'URL',
+  'Map',
+  'Set',
+  'Buffer',
+  'Float64Array',
+  'nothing',
+  'described',
+]
 
 const deep = (random) => {
   const levels = random.pick([50, 600, 3000, 20_000])
@@ -84,17 +111,29 @@ function otherValue(random, old) {
   }
   if (roll < 0.6 && typeof old === 'boolean') return !old
   if (roll < 0.63) return new Raw(deep(random))
-  if (roll < 0.66) return { $: random.pick(TAGS), v: random.pick([...NUMBERS, ...TEXTS, ...OTHERS]) }
+  if (roll < 0.66)
+    return { $: random.pick(TAGS), v: random.pick([...NUMBERS, ...TEXTS, ...OTHERS]) }
   if (roll < 0.7) return [old, old]
   if (roll < 0.73) return { a: old }
   return random.pick(random.pick([NUMBERS, TEXTS, OTHERS]))
+}
+
+/** More levels than the functions here can walk through. */
+function isDeep(text) {
+  let depth = 0
+  for (const character of text) {
+    if (character === '[' || character === '{') depth++
+    else if (character === ']' || character === '}') depth--
+    if (depth > LEVELS_MAX) return true
+  }
+  return false
 }
 
 /** Changes a JSON text in one to three places; other text is changed as text. */
 export function mutateJson(random, text) {
   let root
   // It was made deep before, or too long to change it again and again.
-  if (text.length > 50_000 || /[[]{60}|(\{"a":){60}/.test(text)) return mutateText(random, text)
+  if (text.length > 50_000 || isDeep(text)) return mutateText(random, text)
   try {
     root = { root: JSON.parse(text) }
   } catch {
@@ -120,10 +159,27 @@ export function mutateJson(random, text) {
       for (const name of Object.keys(parent)) delete parent[name]
       for (const [name, value] of entries) parent[name] = value
     } else if (!Array.isArray(parent) && parent !== root)
-      parent[random.pick(['same', 'base', 'parts', 'op', 'from', 'within', 'error', 'guard', '__proto__', 'x'])] =
-        otherValue(random, random.pick(NUMBERS))
+      parent[
+        random.pick([
+          'same',
+          'base',
+          'parts',
+          'op',
+          'from',
+          'within',
+          'error',
+          'guard',
+          '__proto__',
+          'x',
+        ])
+      ] = otherValue(random, random.pick(NUMBERS))
   }
-  return stringify(root.root)
+  try {
+    return stringify(root.root)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return mutateText(random, text)
+  }
 }
 
 /** Changes a text: JSON in its lines, or characters. */
@@ -181,7 +237,7 @@ function disturb(random, list) {
   else [list[at], list[other]] = [list[other], list[at]]
 }
 
-const howMany = (random, list) => Math.min(list.length, random.pick([1, 1, 2, 4, 8, 16]))
+const howMany = (random, list) => Math.min(list.length, random.pick([1, 1, 2, 4, 8, 16, 32, 32]))
 
 /** Records before they are encoded: the result has the right checksums, chain and seal. */
 export function mutateScript(random, drafts) {
@@ -283,14 +339,18 @@ export function mutateRecords(random, file) {
       if (!records[at].envelope.endsWith('}')) records[at].envelope = envelope
     } else if (roll < 0.85) {
       const text = mutateJson(random, record.text).replaceAll(/[\n\t]/g, ' ')
-      records[at] = { ...record, text: random.chance(0.7) ? text.replace(/"seq":[^,]*/, `"seq":${at}`) : text }
+      records[at] = {
+        ...record,
+        text: random.chance(0.7) ? text.replace(/"seq":[^,]*/, `"seq":${at}`) : text,
+      }
     } else if (roll < 0.9) disturb(random, records)
-    else if (record.stored.length > 0) {
+    else if (record.stored.length > 0 && !isDeep(record.envelope)) {
       // Longer than it says, as a bomb is.
       const bomb = deflateRawSync(Buffer.alloc(random.pick([10, 1e5, 2e7])))
       const stored = random.chance(0.3) ? bomb : mutateBytes(random, record.stored)
-      const envelope = JSON.stringify({ ...JSON.parse(record.envelope), stored: stored.length, ...(stored === bomb && { deflate: 1 }) })
-      records[at] = { ...record, stored, envelope }
+      // The last of two keys counts.
+      const keys = `"stored":${stored.length}${stored === bomb ? ',"deflate":1' : ''}`
+      records[at] = { ...record, stored, envelope: record.envelope.replace(/"stored":\d+/, keys) }
     }
   }
   return { bytes: encodeRecords(records, { withIndex: random.chance(0.5) }), count }
@@ -324,8 +384,10 @@ export function mutatePacked(random, file) {
         const which = random.between(0, lines.length - 1)
         const [event, envelope = '{}'] = lines[which].split('\t')
         const roll = random.next()
-        if (roll < 0.4) lines[which] = `${mutateJson(random, event).replaceAll(/[\n\t]/g, ' ')}\t${envelope}`
-        else if (roll < 0.8) lines[which] = `${event}\t${mutateJson(random, envelope).replaceAll(/[\n\t]/g, ' ')}`
+        if (roll < 0.4)
+          lines[which] = `${mutateJson(random, event).replaceAll(/[\n\t]/g, ' ')}\t${envelope}`
+        else if (roll < 0.8)
+          lines[which] = `${event}\t${mutateJson(random, envelope).replaceAll(/[\n\t]/g, ' ')}`
         else if (roll < 0.9) lines[which] = mutateText(random, lines[which])
       }
       const changed = Buffer.from(lines.map((each) => `${each}\n`).join(''))
@@ -339,8 +401,16 @@ export function mutatePacked(random, file) {
       const envelope = JSON.stringify({ stored: deflated.length, size: claimed })
       bytes = encodeRaw(seed, { text: `{"pack":${numbers}}`, envelope, stored: deflated })
     } else {
-      const envelope = { ...(length > 0 && { stored: length }), ...(size !== undefined && { size }), ...rest }
-      bytes = encodeRaw(pieces.length === 0 ? 0 : seed, { text: head, envelope: JSON.stringify(envelope), stored })
+      const envelope = {
+        ...(length > 0 && { stored: length }),
+        ...(size !== undefined && { size }),
+        ...rest,
+      }
+      bytes = encodeRaw(pieces.length === 0 ? 0 : seed, {
+        text: head,
+        envelope: JSON.stringify(envelope),
+        stored,
+      })
       if (pieces.length === 0) seed = crcOf(bytes.toString('latin1'))
       else {
         seal = offset
@@ -351,7 +421,9 @@ export function mutatePacked(random, file) {
     pieces.push(bytes)
   }
   const index = { count: events, seal, blocks }
-  const text = random.chance(0.2) ? mutateJson(random, JSON.stringify(index)) : JSON.stringify(index)
+  const text = random.chance(0.2)
+    ? mutateJson(random, JSON.stringify(index))
+    : JSON.stringify(index)
   pieces.push(encodeIndexText(seed, text))
   return { bytes: Buffer.concat(pieces), count: count + 1 }
 }
@@ -359,7 +431,11 @@ export function mutatePacked(random, file) {
 /** The index line with any content, which knows its own length. */
 function encodeIndexText(seed, index) {
   const line = (length) =>
-    encodeRaw(seed, { text: `{"index":${index}}`, envelope: JSON.stringify({ length }), stored: Buffer.alloc(0) })
+    encodeRaw(seed, {
+      text: `{"index":${index}}`,
+      envelope: JSON.stringify({ length }),
+      stored: Buffer.alloc(0),
+    })
   let length = 0
   while (line(length).length !== length) length = line(length).length
   return line(length)

@@ -13,12 +13,25 @@ import { RunModel } from '../../packages/web/dist/model/run-model.js'
 import { copyAsCurl } from '../../packages/web/dist/model/copy-as-curl.js'
 
 const verb = async (name) => (await import(`../../packages/cli/dist/verbs/${name}.js`)).default
-const names = ['show', 'audit', 'diff', 'export', 'scan', 'report', 'scrub', 'verify', 'list', 'import', 'locate']
+const names = [
+  'show',
+  'audit',
+  'diff',
+  'export',
+  'scan',
+  'report',
+  'scrub',
+  'verify',
+  'list',
+  'import',
+  'locate',
+]
 const verbs = Object.fromEntries(
   await Promise.all(names.map(async (name) => [name, await verb(name)])),
 )
 
-export const isCoded = (error) => error instanceof CodedError && /^[A-Z][A-Z_0-9]+$/.test(error.code)
+export const isCoded = (error) =>
+  error instanceof CodedError && /^[A-Z][A-Z_0-9]+$/.test(error.code)
 
 const run = (name, values, args) => verbs[name].run(new Options(values), args)
 
@@ -28,7 +41,14 @@ function readSteps(tape) {
     JSON.stringify(step)
     void [step.title, step.kind, step.state, step.error, step.parent, step.answerSeqs, step.lane]
     void [step.latencyMs, step.timeToFirstChunkMs, step.usage, step.toolName, step.failure]
-    void [step.exchange(), step.call(), step.mcp(), step.answerFrames(), step.messages(), step.answer()]
+    void [
+      step.exchange(),
+      step.call(),
+      step.mcp(),
+      step.answerFrames(),
+      step.messages(),
+      step.answer(),
+    ]
   }
   JSON.stringify(view)
   void [view.totals, view.lanes, view.outputs, view.notCaptured, view.result(), view.fileCalls]
@@ -67,45 +87,87 @@ const EXPORTS = ['jsonl', 'otlp-json', 'otlp-protobuf', 'har', 'chrome']
 
 /** `share`: of how many tapes each reader reads one; the expensive ones need not read all. */
 export const READERS = {
-  bodies: { share: 2, read: (file) => {
-    const tape = openTape(file)
-    for (const event of tape.events()) void [tape.body(event.seq), tape.bodySize(event.seq)]
-    void tape.digest
-  } },
-  verify: { share: 3, read: (file) => void openTape(file).verify() },
-  steps: { share: 1, read: (file) => void readSteps(openTape(file)) },
-  model: { share: 4, read: (file, { check }) => askModel(openTape(file), check) },
-  timeline: { share: 4, read: (file) => {
-    const tape = openTape(file)
-    checkIntact(tape)
-    void new TapeTimeline(tape, 1)
-  } },
-  browser: { share: 10, read: (file) => {
-    const tape = readTape(readFileSync(file))
-    for (const event of tape.events()) void tape.body(event.seq)
-  } },
-  show: { share: 6, read: (file) => run('show', { json: true }, [file]) },
-  'show as text': { share: 6, read: (file) => run('show', {}, [file]) },
-  'show --step': { share: 10, read: (file) => run('show', { step: '1' }, [file]) },
-  scan: { share: 6, read: (file) => run('scan', { json: true }, [file]) },
-  audit: { share: 6, read: (file) => run('audit', {}, [file]) },
-  diff: { share: 8, read: (file, { other }) => run('diff', { full: true }, [other, file]) },
-  verified: { share: 10, read: (file) => run('verify', { 'integrity-only': true }, [file]) },
-  list: { share: 10, read: (file) => run('list', { dir: path.dirname(file), json: true }, []) },
-  pushed: { share: 8, read: (file) => void [readPushedTape.facts(file), readPushedTape.secrets(file)] },
+  bodies: {
+    share: 3,
+    read: (file) => {
+      const tape = openTape(file)
+      for (const event of tape.events()) void [tape.body(event.seq), tape.bodySize(event.seq)]
+      void tape.digest
+    },
+  },
+  verify: { share: 4, read: (file) => void openTape(file).verify() },
+  steps: { share: 2, read: (file) => void readSteps(openTape(file)) },
+  model: { share: 8, read: (file, { check }) => askModel(openTape(file), check) },
+  timeline: {
+    share: 6,
+    read: (file) => {
+      const tape = openTape(file)
+      checkIntact(tape)
+      void new TapeTimeline(tape, 1)
+    },
+  },
+  browser: {
+    share: 20,
+    read: (file) => {
+      const tape = readTape(readFileSync(file))
+      for (const event of tape.events()) void tape.body(event.seq)
+    },
+  },
+  show: { share: 12, read: (file) => run('show', { json: true }, [file]) },
+  'show as text': { share: 12, read: (file) => run('show', {}, [file]) },
+  'show --step': { share: 20, read: (file) => run('show', { step: '1' }, [file]) },
+  scan: { share: 12, read: (file) => run('scan', { json: true }, [file]) },
+  audit: { share: 12, read: (file) => run('audit', {}, [file]) },
+  diff: { share: 16, read: (file, { other }) => run('diff', { full: true }, [other, file]) },
+  verified: { share: 20, read: (file) => run('verify', { 'integrity-only': true }, [file]) },
+  list: { share: 20, read: (file) => run('list', { dir: path.dirname(file), json: true }, []) },
+  pushed: {
+    share: 16,
+    read: (file) => void [readPushedTape.facts(file), readPushedTape.secrets(file)],
+  },
   ...Object.fromEntries(
     EXPORTS.map((format) => [
       `export ${format}`,
-      { share: 15, read: (file, { out }) =>
-        run('export', { format, out: path.join(out, 'x'), content: true, 'allow-secrets': true, json: true }, [file]) },
+      {
+        share: 30,
+        read: (file, { out }) =>
+          run(
+            'export',
+            { format, out: path.join(out, 'x'), content: true, 'allow-secrets': true, json: true },
+            [file],
+          ),
+      },
     ]),
   ),
   locate: { share: 20, read: (file) => run('locate', {}, [file, 'refund']) },
-  scrub: { share: 40, read: (file, { out }) => run('scrub', { out: path.join(out, 'scrubbed'), json: true }, [file]) },
-  report: { share: 80, read: (file, { out }) =>
-    run('report', { out: path.join(out, 'x.html'), force: true, json: true, 'allow-secrets': true }, [file]) },
-  'report --redact': { share: 160, read: (file, { out }) =>
-    run('report', { out: path.join(out, 'y.html'), force: true, redact: ['email'], json: true, 'allow-secrets': true }, [file]) },
+  scrub: {
+    share: 40,
+    read: (file, { out }) => run('scrub', { out: path.join(out, 'scrubbed'), json: true }, [file]),
+  },
+  report: {
+    share: 80,
+    read: (file, { out }) =>
+      run(
+        'report',
+        { out: path.join(out, 'x.html'), force: true, json: true, 'allow-secrets': true },
+        [file],
+      ),
+  },
+  'report --redact': {
+    share: 160,
+    read: (file, { out }) =>
+      run(
+        'report',
+        {
+          out: path.join(out, 'y.html'),
+          force: true,
+          redact: ['email'],
+          json: true,
+          'allow-secrets': true,
+        },
+        [file],
+      ),
+  },
 }
 
 export const importFile = (file, dir) => run('import', { dir, json: true }, [file])

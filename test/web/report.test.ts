@@ -129,16 +129,19 @@ test('a truncated tape gives a report of its complete part, and says so', async 
   await page.getByText('its 20 intact events').waitFor()
 })
 
-test('a damaged tape gives no report', async () => {
+test('the report of a damaged tape has the part before the damage, with a warning', async () => {
   const bytes = readFileSync(tapeOf(demo.run))
   bytes[Math.floor(bytes.length / 2)]! ^= 1
   const damaged = join(demo.folder, 'damaged.tape')
   writeFileSync(damaged, bytes)
-  const { stdout, code } = await demo.retake(['report', damaged, '--json'])
-  expect({ code, error: (JSON.parse(stdout) as { error: { code: string } }).error.code }).toEqual({
-    code: 1,
-    error: 'TAPE_CORRUPT',
-  })
+  const file = join(demo.folder, 'damaged.html')
+  const { stdout, code } = await demo.retake(['report', damaged, '-o', file, '--json'])
+  const { notes } = JSON.parse(stdout) as { notes: string[] }
+  expect(code).toBe(3)
+  expect(notes[0]).toMatch(/^The tape is damaged at event \d+: .* only the \d+ events before it\.$/)
+  const page = await openOfflinePage()
+  await page.goto(reportUrl(file, demo.run))
+  await page.getByRole('alert').getByText('The tape is damaged at event').waitFor()
 })
 
 test('a report overwrites a report, but no other file unless forced', async () => {

@@ -17,6 +17,7 @@ import { duration, plural } from '@retake/tape/present'
 import { divergenceReport, missingOutputLines } from './divergence.js'
 import { entryOf, movedHere } from './source-code.js'
 import { type Look, printable, linesOf } from '../terminal/terminal.js'
+import { isCutOff } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
 
@@ -30,14 +31,14 @@ export function replayReceipt(
   look: Look,
   fix?: readonly string[],
 ): string[] {
-  const { divergences, cutOff, placeholders, entry } = replayed
+  const { divergences, placeholders, entry } = replayed
   const { paint } = look
   if (divergences.length === 0) {
     const facts = receiptFacts(tape, replayed).join(' · ')
     const verdict = isStructural(tape) ? 'same structure' : 'identical'
     return [
       `${paint('green', verdict)} · ${facts}`,
-      ...(cutOff ? cutOffLines(tape, look) : []),
+      ...(replayed.cutOff || isCutOff(tape) ? cutOffLines(tape, look) : []),
       ...missingOutputLines(tape),
       `digest ${tape.digest}`,
     ]
@@ -67,15 +68,21 @@ function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed
 }
 
 /** For a run that was killed: operations in progress may or may not have had their effect. */
-function cutOffLines(tape: Tape, { paint }: Look): string[] {
+export function cutOffLines(tape: Tape, { paint }: Look): string[] {
   const { exit, recordedSteps } = viewRun(tape)
   const inDoubt = recordedSteps.filter(({ state }) => state === 'in doubt')
-  const how =
-    exit?.signal === undefined ? 'the run was killed' : `the run was killed by ${exit.signal}`
   return [
-    `${paint('yellow', 'cut off')} · the recording ends there: ${how}`,
+    `${paint('yellow', 'cut off')} · ${missingEnd(tape, exit?.signal)}`,
     ...inDoubt.map((step) => `  in doubt: step ${step.label} ${printable(step.title)}`),
   ]
+}
+
+/** A killed run and a file that was cut leave the same tape. */
+function missingEnd(tape: Tape, signal: string | undefined): string {
+  if (tape.isComplete) return `the recording ends there: the run was killed by ${signal}`
+  if (tape.status !== 'truncated')
+    return 'the end of the tape is missing after the end of the run; nothing else was compared'
+  return 'the end is missing: the run was killed, or its tape was cut; what came then is unknown'
 }
 
 export interface ReplayOptions extends Partial<AgentOptions> {

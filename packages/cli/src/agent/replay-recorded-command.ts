@@ -29,6 +29,7 @@ import { isolationFacts, type Replayed, replayReceipt } from './replay-agent.js'
 import { requireTrust } from './trust.js'
 import { runInSandbox } from './run-in-sandbox.js'
 import type { Options } from '../command-line/verb.js'
+import { isCutOff } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 
 /**
@@ -95,7 +96,6 @@ export async function replayRecordedCommand(
     const { isolation } = sandboxed
     const end =
       sandboxed.end ?? (await runCommand({ ...process(server.port), stdin: tapedInput(tape) }))
-    const isCutOff = tape.status === 'truncated'
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
     const divergences = compareCommand(tape, {
       stdout: secrets.bytes(asRecorded(Buffer.concat(stdout), server.port, taped.port)),
@@ -111,7 +111,7 @@ export async function replayRecordedCommand(
       contacts: {},
       divergences,
       wallMs: performance.now() - started,
-      cutOff: isCutOff,
+      cutOff: isCutOff(tape),
       exitCode: end.code,
       isolation,
       ...(proxy.refusedTunnels.size > 0 && { notRecorded: [...proxy.refusedTunnels] }),
@@ -168,7 +168,7 @@ export async function replayCommandRun(tape: Tape, options: Options): Promise<nu
   }
   if (!identical) return FOUND
   if (replayed.signal) return signalExitCode(replayed.signal)
-  return replayed.cutOff ? 0 : replayed.exitCode
+  return replayed.cutOff ? FOUND : replayed.exitCode
 }
 
 /**

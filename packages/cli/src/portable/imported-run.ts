@@ -12,10 +12,10 @@ import {
   type Tape,
   filledText,
 } from '@retake/tape'
-import { parseJson, toWire } from '@retake/tape/format'
+import { type JsonRecord, parseJson, toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { HAR_REQUEST, HAR_RESPONSE, type HarMessage } from './har.js'
-import { epochMsOf, msBetween, type Span } from './span.js'
+import { epochMsOf, msBetween, type Span, SPAN_KINDS } from './span.js'
 
 /** Names of the attachments with the imported data, so that it can be exported unchanged. */
 const SPAN_NOTE = 'imported-span'
@@ -355,31 +355,62 @@ function providerOf(attributes: SpanAttributes): string {
   return PROVIDERS[given] ?? given
 }
 
-/** The original spans of an imported run. */
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isNanos = (value: unknown): boolean => isText(value) && /^\d{1,20}$/.test(value as string)
+const areRecords = (value: unknown, is: (each: JsonRecord) => boolean): boolean =>
+  Array.isArray(value) && value.every((each) => isRecord(each) && is(each))
+
+/** True for what a note about a span contains: a tape can come from anywhere. */
+function isSpan(value: JsonRecord): boolean {
+  const { traceId, spanId, name, kind, start, end, attributes, events, links } = value
+  const { status, resource, scope } = value
+  return (
+    [traceId, spanId, name].every(isText) &&
+    SPAN_KINDS.some((each) => each === kind) &&
+    isNanos(start) &&
+    isNanos(end) &&
+    isRecord(attributes) &&
+    areRecords(
+      events,
+      (each) => isText(each['name']) && isNanos(each['time']) && isRecord(each['attributes']),
+    ) &&
+    areRecords(
+      links,
+      (each) => isText(each['traceId']) && isText(each['spanId']) && isRecord(each['attributes']),
+    ) &&
+    isRecord(status) &&
+    [0, 1, 2].some((each) => each === status['code']) &&
+    isRecord(resource) &&
+    isRecord(resource['attributes']) &&
+    isRecord(scope) &&
+    isText(scope['name']) &&
+    (scope['attributes'] === undefined || isRecord(scope['attributes']))
+  )
+}
+
+/** The original spans of an imported run. Skips those that `retake import` did not write. */
 export function* storedSpans(tape: Tape): Generator<Span> {
   const groups: Pick<Span, 'resource' | 'scope'>[] = []
   const inputs = new Map<number, SpanAttributes>()
   const read = (seq: number): Readonly<Record<string, unknown>> =>
     recordOf(parseJson(Buffer.from(tape.body(seq)).toString()))
-  const whole = (stored: Readonly<Record<string, unknown>>, input: SpanAttributes): Span => {
-    const { group, attributes, ...span } = stored
-    return {
-      ...span,
-      ...groups[Number(group)],
-      attributes: { ...input, ...recordOf(attributes) },
-    } as unknown as Span
+  const whole = (stored: JsonRecord, input: SpanAttributes): Span[] => {
+    const { group, attributes, ...rest } = stored
+    const all = { ...input, ...recordOf(attributes) }
+    const span = { ...rest, ...groups[Number(group)], attributes: all }
+    return isSpan(span) ? [span as unknown as Span] : []
   }
   for (const event of tape.events()) {
     const { seq } = event
     if (event.type === 'note' && event.name === GROUP_NOTE)
       groups.push(read(seq) as unknown as Pick<Span, 'resource' | 'scope'>)
-    else if (event.type === 'note' && event.name === SPAN_NOTE) yield whole(read(seq), {})
+    else if (event.type === 'note' && event.name === SPAN_NOTE) yield* whole(read(seq), {})
     else if (event.type === 'request' && event.url.startsWith(importedModelUrl('')))
       inputs.set(seq, recordOf(read(seq)['attributes']))
     else if (event.type === 'deliver' && event.part === 'chunk') {
       const input = inputs.get(event.op)
       const stored = read(seq)
-      if (input !== undefined && isRecord(stored['status'])) yield whole(stored, input)
+      if (input !== undefined && isRecord(stored['status'])) yield* whole(stored, input)
       inputs.delete(event.op)
     }
   }

@@ -7,7 +7,14 @@ import {
   textsInBase64,
   type VaultKey,
 } from '@retake/engine/runs'
-import { parseJson, readGuards, type RunDetails, type Tape, type TapeEvent, attempt } from '@retake/tape'
+import {
+  parseJson,
+  readGuards,
+  type RunDetails,
+  type Tape,
+  type TapeEvent,
+  attempt,
+} from '@retake/tape'
 import {
   contentPositions,
   splitLike,

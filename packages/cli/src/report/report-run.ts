@@ -1,5 +1,5 @@
 import type { CapturedState, Tape } from '@retake/tape'
-import { looseTape, openOwnTape, openTape } from '@retake/tape/node'
+import { looseTape, openIntactTape, openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { makeReport, REPORT_MARK, type ReportContent, type SourceExcerpt } from '@retake/web'
 import { project } from '../config/define-config.js'
 import type { Pattern } from '@retake/engine/runs'
@@ -78,12 +78,14 @@ export interface ReportOptions {
 }
 
 /** Makes a self-contained page that shows a run. */
-export function reportRun(file: string, options: ReportOptions) {
+export function reportRun(name: string, options: ReportOptions) {
   const { withSource, redact, allowsSecrets, onStage = () => {} } = options
   onStage('reading the tape')
   using temporary = temporaryFolder('report')
+  const tape = openIntactTape(name)
+  const { damage } = tape
+  const file = damage === undefined ? name : writeIntactPart(tape, temporary.path)
   const whole = embeddedTapes(tapeLineage(file), temporary.path)
-  const tape = openTape(file)
   const status = statusOf(viewRun(tape), tape)
   const { states, sources } = gatherParts(tape, { withSource })
   const { blame, fix, notes: unreadable } = gatherFindings(tape, options)
@@ -99,7 +101,8 @@ export function reportRun(file: string, options: ReportOptions) {
     version: version(),
     status,
     redacted: redacted !== undefined,
-    tornBytes: tape.tornBytes,
+    tornBytes: damage === undefined ? tape.tornBytes : 0,
+    ...(damage && { damage: { event: damage.seq, why: damage.why } }),
     prices: project().prices,
     states: redacted ? maskStates(states, redacted.mask) : states,
     sources: hide(sources),
@@ -113,7 +116,29 @@ export function reportRun(file: string, options: ReportOptions) {
   ]
   onStage('writing the report')
   const html = makeReport({ ...content, notes })
-  return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }
+  return {
+    html,
+    run: tape.run.id,
+    notes,
+    rawBytes: rawBytesOf(tape),
+    isDamaged: damage !== undefined,
+  }
+}
+
+/** Writes the intact part of a damaged run as one tape without an end, the part of its parents included. */
+function writeIntactPart(tape: Tape, folder: string): string {
+  const { format: _, seq: _seq, at: startAt, parent: _parent, ...run } = tape.run
+  const to = path.join(folder, `${run.id}.tape`)
+  let at = startAt
+  const writer = TapeWriter.create(to, run, tape.details, { now: () => at, lock: 'file' })
+  for (const event of tape.events(1)) {
+    if (event.type === 'seal') break
+    const { seq, at: eventAt, ...rest } = event
+    at = eventAt
+    writer.buffer(rest, tape.storedBody(seq))
+  }
+  writer.close()
+  return to
 }
 
 /** Describes what was hidden without quoting patterns, which may contain the value. */
@@ -135,6 +160,11 @@ function redactionNotes(
 }
 
 function notesOf(tape: Tape, status: string): string[] {
+  const { damage, count } = tape
+  if (damage !== undefined)
+    return [
+      `The tape is damaged at event ${damage.seq}: ${damage.why}. The report shows only the ${plural(count, 'event')} before it.`,
+    ]
   if (tape.status !== 'truncated') return []
   return [
     status === 'recording'

@@ -69,5 +69,5 @@ test('a tape without a name and an unreadable tape are rows like others', () => 
   TapeWriter.create(store.pathOf('odd'), { ...run, name: 'odd' } as never, null as never).close()
   const rows = Object.fromEntries(store.ids().map((id) => [id, summarizeRun(id, store.pathOf(id))]))
   expect(rows['nameless']).toMatchObject({ name: '(no name)' })
-  expect(rows['odd']).toMatchObject({ error: { code: 'TAPE_UNREADABLE' } })
+  expect(rows['odd']).toMatchObject({ error: { code: 'TAPE_CORRUPT' } })
 })

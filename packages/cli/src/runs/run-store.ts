@@ -48,6 +48,9 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
   return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
 }
 
+/** True if the end of a tape is missing, and no process is writing it. */
+export const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)
+
 /** Undefined without a mark. */
 const markedAlive = (tape: string): boolean | undefined =>
   attempt(() => isAlive(Number.parseInt(readFileSync(markOf(tape), 'utf8'), 10)))
@@ -225,7 +228,10 @@ function endedAs(file: string): RunStatus | undefined {
     const end = events.find((event): event is EndEvent => event.type === 'end')
     const exit = end && { ...end, ...(end.exitCode !== undefined && { code: end.exitCode }) }
     const isStopped = events.slice(-1).some(isStoppedNote)
-    return runStatus({ exit, isStopped }, () => isRecording(file, tape.run.scope))
+    return runStatus(
+      { exit, isStopped },
+      { isCutOff: isCutOff(tape), isRecording: () => isRecording(file, tape.run.scope) },
+    )
   })
 }
 

@@ -1,4 +1,5 @@
 import type { RunCard } from '@retake/web'
+import { checkIntact } from '@retake/engine/runs'
 import { isBeingWritten, openOwnTape, openTape } from '@retake/tape/node'
 import {
   type Durability,
@@ -12,7 +13,7 @@ import {
 } from '@retake/tape'
 import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
-import { isRecording, type RunStore } from './run-store.js'
+import { isCutOff, isRecording, type RunStore } from './run-store.js'
 import { changedTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'
 import path from 'node:path'
@@ -39,6 +40,7 @@ function readSummary(id: string, file: string): RunSummary {
     const { run, details } = tape
     const { branch, tags, imported } = details
     const status = statusOf(view, tape)
+    if (status !== 'recording') checkIntact(tape)
     const isExplained = status === 'failed' || status === 'stopped'
     const failure = isExplained ? runEnd({ status, exit: view.exit }) : undefined
     const lastLine = lastLineOf(view)
@@ -51,7 +53,7 @@ function readSummary(id: string, file: string): RunSummary {
       ...(imported && { imported: imported.from }),
       startedAt: view.startedAt,
       status,
-      ...(!tape.isComplete && !isBeingWritten(file) && { cutOff: true }),
+      ...((status === 'killed' || status === 'cut off') && isCutOff(tape) && { cutOff: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       ...modelsOf(view),
@@ -188,8 +190,13 @@ function lastLineOf(view: RunView): string | undefined {
   return undefined
 }
 
+/** The state of a run and its tape, as all commands show it. */
 export const statusOf = (view: RunView, tape: Tape): RunStatus =>
-  runStatus(view, () => isRecording(tape.path, tape.run.scope))
+  runStatus(view, {
+    isCutOff: isCutOff(tape),
+    damage: tape.damage,
+    isRecording: () => isRecording(tape.path, tape.run.scope),
+  })
 
 /** `cut off`: all events are valid, but the end is missing. `recording`: it is being written. */
 export type IntegritySummary = 'intact' | 'cut off' | 'recording' | 'damaged'

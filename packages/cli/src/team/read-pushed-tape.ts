@@ -20,7 +20,9 @@ export interface TapeReading {
 const TEXT_MAX = 150_000
 const MESSAGE_MAX = 4000
 
-export const readPushedTape: { readonly [Name in keyof TapeReading]: (file: string) => TapeReading[Name] } = {
+export const readPushedTape: {
+  readonly [Name in keyof TapeReading]: (file: string) => TapeReading[Name]
+} = {
   facts: describeTape,
   secrets: (file) => secretsIn(file).map(({ rule, where }) => `${SECRET_RULES[rule]} (${where})`),
 }

@@ -252,7 +252,8 @@ export async function pullRun(
     `${runRoute(source)}/runs/${encodeURIComponent(id)}`,
   )
   const { parent } = remote.run
-  const before = parent === null ? [] : await pullRun(client, source, parent, store, [...children, id])
+  const before =
+    parent === null ? [] : await pullRun(client, source, parent, store, [...children, id])
   const target = store.pathOf(id)
   if (existsSync(target)) return [...before, { run: id, outcome: 'exists' }]
   store.prepare()

@@ -7,7 +7,7 @@ import { RunStore } from '../runs/run-store.js'
 import { RunTrash } from '../runs/run-trash.js'
 import { printJson } from '../terminal/terminal.js'
 
-const OUTCOMES: readonly RunStatus[] = ['done', 'failed', 'killed', 'stopped']
+const OUTCOMES: readonly RunStatus[] = ['done', 'failed', 'killed', 'stopped', 'cut off']
 const DEFAULT_TRASH = '30d'
 
 export default {
@@ -23,7 +23,7 @@ is removed, too. Pass several folders if a server records to more than one.`,
     '--older-than <age>': 'remove runs older than this: 12h, 30d, 8w, or a date such as 2026-11-15',
     '--keep <n>': 'remove all but the newest n runs',
     '--max-size <size>': 'remove the oldest runs until the tapes fit into this size, such as 20GB',
-    '--outcome <done|failed|killed|stopped>...': 'remove runs with this outcome; repeatable',
+    '--outcome <outcome>...': `remove runs with this outcome: ${OUTCOMES.join(', ')}; repeatable`,
     '--dry-run': 'only print what would be removed',
     '--purge': 'delete immediately instead of moving to the trash, and empty the trash',
     '--trash': 'only list the runs in the trash',

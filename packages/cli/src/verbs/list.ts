@@ -14,13 +14,14 @@ import { RUN_STATUS_WORDS, cost, count, duration, localTime } from '@retake/tape
 
 /** Default number of rows; `--json` prints all. */
 const SHOWN = 50
-const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
+const STATUSES = Object.keys(RUN_STATUS_WORDS)
 
 export default {
   arguments: '',
-  description: `A run is done, failed (with an error or exit code), killed, stopped (a fork with
---tail offline whose parent has no further answer) or recording. Its tape may be cut off (its end is
-missing) or damaged. Steps are those on the tape, without tool calls that \`retake show\` infers
+  description: `A run is done, failed (with an error or exit code), killed (a signal ended it, or no
+end was recorded), stopped (a fork with --tail offline whose parent has no further answer),
+recording, cut off (it ended, but the end of its tape is missing) or damaged (its tape is not what
+was written). Steps are those on the tape, without tool calls that \`retake show\` infers
 from the conversation. The last column shows the name of the run, followed by its error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
 which Retake rebuilds if it is missing or out of date.`,
   options: {
@@ -139,8 +140,5 @@ function nameText({ name, branch, imported, tags = [], ...row }: LocalRunRow): s
   return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)
 }
 
-function statusText({ status, cutOff }: LocalRunRow, paint: Paint): string {
-  const isShort = cutOff === true && (status === 'done' || status === 'failed')
-  if (isShort) return paint('red', 'cut off')
-  return paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)
-}
+const statusText = ({ status }: LocalRunRow, paint: Paint): string =>
+  paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)

@@ -5,6 +5,7 @@ import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { ownPreloadLines } from '../agent/agent-process.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import type { Step, Tape } from '@retake/tape'
+import { isCutOff } from '../runs/run-store.js'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkEnd, explainingDivergence, stopAtStep, withProbe } from '../debug/probe-agent.js'
 import { findStep, viewRun } from '../runs/view-run.js'
@@ -111,7 +112,7 @@ export default {
   arguments: '<run>',
   description: `Runs your real code again, with the recorded arguments in the recorded folder.
 Nothing leaves the process: models, tools, files, clock and random numbers are served from the
-tape. Stops with exit code 3 at the first difference.
+tape. Stops with exit code 3 at the first difference, or where the tape ends if its end is missing.
 
 A command recorded with \`record -- <command>\` runs again, too: the tape stands in for its
 providers, and Retake compares requests, stdout and exit code.
@@ -206,7 +207,8 @@ async function replayRun(
       identical: identical && !isStructural(tape),
       ...(note && { note }),
     }
-    printJson({ ...facts, ...replayed, changedFiles: changed }, 2)
+    const cutOff = replayed.cutOff || isCutOff(tape)
+    printJson({ ...facts, ...replayed, cutOff, changedFiles: changed }, 2)
   } else {
     const lines = [
       ...replayReceipt(tape, replayed, lookOf(process.stderr)),
@@ -216,6 +218,8 @@ async function replayRun(
     process.stderr.write(`${lines.join('\n')}\n`)
   }
   if (!identical || (changed.length > 0 && options.flag('strict-files'))) return FOUND
+  // A tape without its end shows only that nothing differs before.
+  if (isCutOff(tape)) return FOUND
   if (replayed.signal) return signalExitCode(replayed.signal)
   return replayed.cutOff ? 0 : replayed.exitCode
 }

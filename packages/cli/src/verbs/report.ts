@@ -1,6 +1,7 @@
 import { ALLOW_SECRETS_OPTION, DIR_OPTION, REDACT_OPTION, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { FOUND } from '../command-line/exit-codes.js'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
 import { givenPatterns } from '../config/define-config.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
@@ -13,7 +14,8 @@ const LARGE_BYTES = 20e6
 export default {
   arguments: '<run>',
   description: `The file opens in any browser, straight from disk and without a network. It
-contains the tape itself: everything the agent sent and received.`,
+contains the tape itself: everything the agent sent and received. Of a damaged tape, it contains the
+part before the damage, and the command exits with 3.`,
   options: {
     '-o, --out <file>': 'file to write (default: <run id>.html)',
     ...REDACT_OPTION,
@@ -34,7 +36,7 @@ contains the tape itself: everything the agent sent and received.`,
     const file = path.resolve(options.text('out') ?? `${path.basename(tape, '.tape')}.html`)
     checkReportFile(file, { force: options.flag('force') })
     using progress = new Progress('reading the tape')
-    const { run, notes, rawBytes, html } = reportRun(tape, {
+    const { run, notes, rawBytes, html, isDamaged } = reportRun(tape, {
       withSource: !options.flag('no-source'),
       redact: givenPatterns(options.texts('redact')),
       allowsSecrets: options.flag('allow-secrets'),
@@ -53,6 +55,6 @@ contains the tape itself: everything the agent sent and received.`,
         console.error(`It is large: many mail servers refuse it, and it opens slowly.`)
     }
     if (options.flag('open')) await openBrowser(pathToFileURL(file).href)
-    return 0
+    return isDamaged ? FOUND : 0
   },
 } satisfies Verb

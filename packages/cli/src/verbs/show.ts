@@ -2,6 +2,8 @@ import { shellWord } from '../agent/mount-script.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { childTapePath } from '@retake/engine/runs'
+import { openIntactTape } from '@retake/tape/node'
+import { FOUND } from '../command-line/exit-codes.js'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import {
   cutTo,
@@ -170,7 +172,9 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
     cutTo(`digest ${digest}`, width),
     integrity !== 'intact' &&
       integrity !== 'recording' &&
-      `${paint('red', integrity)}: ${printableLine(detail)}`,
+      (integrity === 'damaged'
+        ? damageLine(tape, { paint })
+        : `${paint('red', integrity)}: ${printableLine(detail)}`),
   )
 }
 
@@ -304,6 +308,8 @@ function changeLines({ step, changes }: StateChanges, { paint, width }: Look): s
 
 export default {
   arguments: '<run>',
+  description: `Of a damaged tape, shows the part before the damage, says what is wrong, and exits
+with 3.`,
   options: {
     '--step <N>': 'show one step in full: messages, request and answer, result',
     '--state':
@@ -317,7 +323,7 @@ export default {
     `retake show last --json | jq '.steps[] | select(.kind == "model") | .usage'`,
   ],
   run(options, [name = '']) {
-    const tape = options.openRun(name)
+    const tape = openIntactTape(options.store.find(name))
     const view = viewRun(tape)
     const label = options.text('step')
     const step = label === undefined ? undefined : findStep(view, label)
@@ -330,6 +336,7 @@ export default {
     options.print(
       json,
       (look) => [
+        step !== undefined && tape.damage !== undefined && damageLine(tape, look),
         ...(step
           ? stepLines(step, look, stepBranchLines(tape, step, look.width))
           : runLines(view, tape, { ...look, width: cutWidthOf(process.stdout) })),
@@ -337,9 +344,15 @@ export default {
       ],
       2,
     )
-    return 0
+    return tape.damage === undefined ? 0 : FOUND
   },
 } satisfies Verb
+
+/** The one warning about a damaged tape. */
+function damageLine(tape: Tape, { paint }: Pick<Look, 'paint'>): string {
+  const shown = `only the ${plural(tape.count, 'event')} before it are shown`
+  return `${paint('red', 'damaged')}: ${printableLine(checkTape(tape).detail)}; ${shown}`
+}
 
 function originJson(tape: Tape, step: Step): object {
   const origin = originOf(tape, step)
@@ -383,6 +396,7 @@ function runJson(view: RunView, tape: Tape): unknown {
     durationMs,
     status,
     integrity,
+    ...(tape.damage && { damage: { event: tape.damage.seq, why: tape.damage.why } }),
     digest,
     exit,
     node,

@@ -1,7 +1,7 @@
 import { serveUntilSignal } from '../ui/serve-ui.js'
 import { type Options, PORT, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import path from 'node:path'
-import { openTape } from '@retake/tape/node'
+import { openIntactTape } from '@retake/tape/node'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { fromHere } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
@@ -61,7 +61,7 @@ function pageToOpen(options: Options, name: string | undefined): { store: RunSto
     return { store, page: '/' }
   }
   const file = store.find(name)
-  const tape = openTape(file)
+  const tape = openIntactTape(file)
   if (step !== undefined) findStep(viewRun(tape), step)
   const id = path.basename(file, '.tape')
   const query = step === undefined ? '' : `?step=${encodeURIComponent(step)}`

@@ -173,7 +173,9 @@ class Inflater {
     const least = this.#size + length
     if (least <= this.#output.length) return
     if (least > this.#maxBytes) throw new Error('deflate data is longer than its stated size')
-    const larger = new Uint8Array(Math.min(Math.max(this.#output.length * 2, least), this.#maxBytes))
+    const larger = new Uint8Array(
+      Math.min(Math.max(this.#output.length * 2, least), this.#maxBytes),
+    )
     larger.set(this.#output.subarray(0, this.#size))
     this.#output = larger
   }

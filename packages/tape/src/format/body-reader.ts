@@ -100,7 +100,10 @@ export class BodyReader {
     this.#assembledBytes += cost
     const most = ASSEMBLED_MAX_BYTES + ASSEMBLED_MAX_RATIO * this.tape.bytes
     if (this.#assembledBytes > most)
-      throw this.#corrupt(seq, 'The bodies up to here are far too large for the length of the tape.')
+      throw this.#corrupt(
+        seq,
+        'The bodies up to here are far too large for the length of the tape.',
+      )
   }
 
   #source(seq: number): Source {
@@ -234,12 +237,7 @@ function recipeOf(envelope: Envelope, size: number): Recipe {
   return [literal(size)]
 }
 
-function copyRange(
-  source: Source,
-  range: Wanted,
-  body: Uint8Array,
-  wanted: WantedRanges,
-): void {
+function copyRange(source: Source, range: Wanted, body: Uint8Array, wanted: WantedRanges): void {
   const { recipe, starts, literalStarts } = source
   const first = firstIndex(starts, (start) => start > range.from) - 1
   for (let i = Math.max(0, first); i < recipe.length; i++) {

@@ -371,7 +371,9 @@ export function envelopeProblem(value: unknown, position: number): string | unde
   if (problem !== undefined) return `The envelope ${problem}.`
   const { same, base } = value as Envelope
   const later = [same, base].find((source) => source !== undefined && source >= position)
-  return later === undefined ? undefined : `Its body refers to event ${later}, which is not before it.`
+  return later === undefined
+    ? undefined
+    : `Its body refers to event ${later}, which is not before it.`
 }
 
 const DETAILS = object({

@@ -257,8 +257,7 @@ interface OpenBlock {
   readonly frames: readonly Frame[]
 }
 
-const isNatural = (value: unknown): boolean =>
-  Number.isSafeInteger(value) && (value as number) >= 0
+const isNatural = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 const INFLATED_MAX_BYTES = 256 << 20
 const INFLATED_MAX_RATIO = 100

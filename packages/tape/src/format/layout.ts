@@ -3,7 +3,8 @@ import { closingType } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { type Frames, PackedFrames, PlainFrames, readFrame } from './frames.js'
 import { type FoundIndex, INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
-import { readSeed, recover } from './recovery.js'
+import { TapeError } from './errors.js'
+import { readSeed, type Recovered, recover, scanRecords } from './recovery.js'
 
 /** `ended`: the run reached its end but was not sealed. `truncated`: it was killed, or is still running. */
 export type TapeStatus = 'sealed' | 'ended' | 'truncated'
@@ -21,6 +22,29 @@ export interface Layout {
   readonly isComplete: boolean
 }
 
+/** Where a tape stops being what was written, and why. Its events before that are intact. */
+export interface Damage {
+  readonly seq: number
+  readonly why: string
+}
+
+/** Like `openLayout`, but of a tape that is damaged after its first record, its intact part. */
+export function openIntactLayout(
+  platform: TapePlatform,
+  source: ByteSource,
+  path: string,
+): { readonly layout: Layout; readonly damage?: Damage } {
+  try {
+    return { layout: openLayout(platform, source, path) }
+  } catch (error) {
+    if (!(error instanceof TapeError) || error.code !== 'TAPE_CORRUPT') throw error
+    const { seq, why } = error
+    if (seq === undefined || seq === 0) throw error
+    const found = scanRecords(platform, source, path)
+    return { layout: scannedLayout(platform, source, path, found), damage: { seq, why } }
+  }
+}
+
 /** Finds the records of a tape: through its index if it is finished, else by reading all of it. */
 export function openLayout(platform: TapePlatform, source: ByteSource, path: string): Layout {
   const seed = readSeed(platform, new ByteWindow(source, 1 << 12), path)
@@ -34,9 +58,26 @@ export function openLayout(platform: TapePlatform, source: ByteSource, path: str
         ? plain
         : new PackedFrames(platform, source, { seed, path, blocks, ends: plain })
     const { size } = source
-    return { frames, status: 'sealed', seed, bytes: size, end: size, tornBytes: 0, isComplete: true }
+    return {
+      frames,
+      status: 'sealed',
+      seed,
+      bytes: size,
+      end: size,
+      tornBytes: 0,
+      isComplete: true,
+    }
   }
-  const recovered = recover(platform, source, path)
+  return scannedLayout(platform, source, path, recover(platform, source, path))
+}
+
+function scannedLayout(
+  platform: TapePlatform,
+  source: ByteSource,
+  path: string,
+  recovered: Recovered,
+): Layout {
+  const { seed } = recovered
   const offsets = Float64Array.from(recovered.offsets)
   return {
     frames: new PlainFrames(platform, source, { seed, offsets, path, checked: true }),

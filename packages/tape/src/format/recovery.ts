@@ -8,6 +8,7 @@ import { encodeIndex, INDEX_EVERY } from './index-footer.js'
 
 /** The longest valid prefix of a tape. */
 export interface Recovered {
+  readonly seed: number
   readonly offsets: readonly number[]
   readonly end: number
   readonly hasEnd: boolean
@@ -49,6 +50,23 @@ export function readSeed(platform: TapePlatform, window: ByteWindow, path: strin
  * records of another tape, any other bytes after the seal.
  */
 export function recover(platform: TapePlatform, source: ByteSource, path: string): Recovered {
+  const found = scanRecords(platform, source, path)
+  const { seed, offsets, end, hasSeal } = found
+  const window = new ByteWindow(source)
+  if (startsBlock(window, end)) {
+    throw tapeErrors.TAPE_CORRUPT(
+      path,
+      { seq: offsets.length, offset: end },
+      'It is a packed tape that has lost its index, so its end is missing or damaged.',
+    )
+  }
+  if (hasSeal) checkAfterSeal(platform, window, path, { seed, offsets, end })
+  else checkTornTail(platform, window, path, { seed, offset: end, missing: offsets.length })
+  return found
+}
+
+/** The records from the start of a tape up to the first that is not whole, whatever follows. */
+export function scanRecords(platform: TapePlatform, source: ByteSource, path: string): Recovered {
   const window = new ByteWindow(source)
   const runSeed = readSeed(platform, window, path)
   const offsets: number[] = []
@@ -73,16 +91,7 @@ export function recover(platform: TapePlatform, source: ByteSource, path: string
       'The details of the run were changed after they were written.',
     )
   }
-  if (startsBlock(window, offset)) {
-    throw tapeErrors.TAPE_CORRUPT(
-      path,
-      { seq: offsets.length, offset },
-      'It is a packed tape that has lost its index, so its end is missing or damaged.',
-    )
-  }
-  if (hasSeal) checkAfterSeal(platform, window, path, { seed: runSeed, offsets, end: offset })
-  else checkTornTail(platform, window, path, { seed: runSeed, offset, missing: offsets.length })
-  return { offsets, end: offset, hasEnd, hasSeal }
+  return { seed: runSeed, offsets, end: offset, hasEnd, hasSeal }
 }
 
 /** A seal is followed by the index of the tape, or by its start if the writer was killed. */

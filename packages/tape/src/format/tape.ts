@@ -12,7 +12,7 @@ import {
 } from './events.js'
 import type { Frames } from './frames.js'
 import { integrityOf } from './integrity.js'
-import { type Layout, openLayout, type TapeStatus } from './layout.js'
+import { type Damage, type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type VerifyResult, verifyTape } from './verify.js'
 import { attempt } from '../values/attempt.js'
 
@@ -50,6 +50,8 @@ export interface TapeOptions {
   readonly migrations?: readonly Migration[]
   /** The tape of the run that a branch continues. Without it, only the branch's own events can be read. */
   readonly parent?: Tape
+  /** Shows only the events before it. */
+  readonly damage?: Damage | undefined
 }
 
 /**
@@ -68,6 +70,8 @@ export class Tape {
   readonly status: TapeStatus
   /** Number of ignored bytes after the last valid event: the rest of a record that a kill interrupted. */
   readonly tornBytes: number
+  /** Set if only the intact part of a damaged tape is shown. */
+  readonly damage: Damage | undefined
   /** True if seal and index are intact. False for a tape that was cut off or is still being written. */
   readonly isComplete: boolean
   readonly #platform: TapePlatform
@@ -78,20 +82,23 @@ export class Tape {
   /** Offset from the position of an own event to its number in the run. */
   readonly #shift: number
   #readable: ReadonlyMap<number, Uint8Array> | undefined
+  #verified: VerifyResult | undefined
 
   constructor(platform: TapePlatform, layout: Layout, path: string, options: TapeOptions = {}) {
-    const { migrations = MIGRATIONS, parent } = options
+    const { migrations = MIGRATIONS, parent, damage } = options
     this.#platform = platform
     this.#frames = layout.frames
     this.#bodies = new BodyReader(platform, layout.frames, { path, bytes: layout.bytes })
     this.path = path
-    this.status = layout.status
+    this.damage = damage
     this.tornBytes = layout.tornBytes
-    this.isComplete = layout.isComplete
+    this.isComplete = layout.isComplete && damage === undefined
     const run = layout.frames.frame(0).event() as RunEvent
     this.#parent = parent
     this.#shift = parent && run.parent ? run.parent.seq - 1 : 0
-    this.count = layout.frames.count + this.#shift
+    const count = layout.frames.count + this.#shift
+    this.count = Math.min(count, damage?.seq ?? count)
+    this.status = this.count < count ? 'truncated' : layout.status
     const migrate = migrationFrom(run.format, migrations)
     if (migrate === undefined) {
       throw tapeErrors.TAPE_CORRUPT(
@@ -102,7 +109,9 @@ export class Tape {
     }
     this.#migrate = migrate
     this.run = withName(migrate(run) as RunEvent)
-    if (parent !== undefined && !isSharedBy(this.run, parent)) {
+    const isShared =
+      parent !== undefined && (this.count <= this.#shift || isSharedBy(this.run, parent))
+    if (parent !== undefined && !isShared) {
       throw tapeErrors.BRANCH_PARENT_CHANGED(path, parent.path, this.run.parent?.seq ?? 0)
     }
     const details = this.storedBody(0)
@@ -134,9 +143,7 @@ export class Tape {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).event(seq)
     const event = this.#migrate(this.#frames.frame(this.#positionOf(seq)).event())
-    // Without its parent, a branch is numbered from its start, but names the events of the run.
-    const shift = this.run.parent === undefined ? 0 : this.run.parent.seq - 1
-    const later = laterReference(event, event.seq + shift)
+    const later = laterReference(event, event.seq + this.#namedFrom)
     if (later !== undefined) throw tapeErrors.TAPE_CORRUPT(this.path, { seq }, later)
     return seq === event.seq ? event : { ...event, seq }
   }
@@ -222,9 +229,19 @@ export class Tape {
 
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */
   verify(): VerifyResult {
+    return (this.#verified ??= this.damage ? this.#damaged(this.damage) : this.#verify())
+  }
+
+  #damaged({ seq, why }: Damage): VerifyResult {
+    const { count, digest } = this
+    return { ok: false, count, digest, signature: 'none', problem: { seq, message: why } }
+  }
+
+  #verify(): VerifyResult {
     const own = {
       format: this.run.format,
       count: this.#frames.count,
+      shift: this.#namedFrom,
       body: (position: number) => this.#bodies.read(position),
     }
     const found = verifyTape(this.#platform, this.#frames, own)
@@ -256,6 +273,11 @@ export class Tape {
   #eventBytes(seq: number): Uint8Array {
     if (this.#isParents(seq)) return (this.#parent as Tape).#eventBytes(seq)
     return this.#frames.frame(this.#positionOf(seq)).eventBytes
+  }
+
+  /** Without its parent, a branch is numbered from its start, but names the events of the run. */
+  get #namedFrom(): number {
+    return this.run.parent === undefined ? 0 : this.run.parent.seq - 1
   }
 
   /** The run record is always the branch's own. */

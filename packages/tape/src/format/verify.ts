@@ -1,5 +1,6 @@
 import { defined } from '../values/json-shape.js'
 import { bodySize } from './codec.js'
+import { laterReference } from './check-records.js'
 import type { TapePlatform } from './platform.js'
 import { TapeError } from './errors.js'
 import { isHeavy, type SealEvent } from './events.js'
@@ -21,6 +22,8 @@ export interface VerifyResult {
 interface Checked {
   readonly format: number
   readonly count: number
+  /** From a position on the tape to the number of that event in the run, by which others name it. */
+  readonly shift: number
   body(seq: number): Uint8Array
 }
 
@@ -46,7 +49,8 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
       const { eventBytes } = frame
       const envelope = frame.envelope()
       const body = tape.body(seq)
-      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its position is ${seq}`)
+      const later = laterReference(event, seq + tape.shift)
+      if (later !== undefined) return bad(later.replace(/\.$/, ''))
       if (body.length !== bodySize(envelope))
         return bad('its body has another length than recorded')
       if (!isHeavy(event.type)) {

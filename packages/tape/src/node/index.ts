@@ -1,6 +1,6 @@
 export { nodePlatform } from './node-platform.js'
 export { openFileSource } from './file-source.js'
-export { openOwnTape, openTape } from './open-tape.js'
+export { openIntactTape, openOwnTape, openTape } from './open-tape.js'
 export { replacePrivateFile } from './replace-private-file.js'
 export { TapeWriter, type SealOptions, type TapeWriterOptions } from './tape-writer.js'
 export { isBeingWritten, TapeLock } from './tape-lock.js'

@@ -44,12 +44,24 @@ test.each([
   [undefined, false, 'killed', 'no end was recorded'],
   [undefined, true, 'recording', undefined],
 ] as const)('a run that ended with %j (recording: %s) is %s', (exit, isRecording, status, end) => {
-  expect(runStatus({ exit, isStopped: false }, () => isRecording)).toBe(status)
+  const facts = { isCutOff: false, isRecording: () => isRecording }
+  expect(runStatus({ exit, isStopped: false }, facts)).toBe(status)
   expect(runEnd({ status, exit })).toBe(end)
 })
 
+test('a tape without its end shows that it ended only if its end was recorded', () => {
+  const facts = { isCutOff: true, isRecording: () => false }
+  const statusOf = (exit: { code: number } | undefined, more = {}) =>
+    runStatus({ exit, isStopped: false }, { ...facts, ...more })
+  expect(statusOf({ code: 0 })).toBe('cut off')
+  expect(statusOf({ code: 1 })).toBe('cut off')
+  expect(statusOf(undefined)).toBe('killed')
+  expect(statusOf({ code: 0 }, { damage: {} })).toBe('damaged')
+})
+
 test('a branch with an offline tail says why it has no end', () => {
-  const status = runStatus({ exit: undefined, isStopped: true }, () => false)
+  const facts = { isCutOff: false, isRecording: () => false }
+  const status = runStatus({ exit: undefined, isStopped: true }, facts)
   expect(status).toBe('stopped')
   expect(runEnd({ status })).toContain('stops where its parent has no answer')
 })

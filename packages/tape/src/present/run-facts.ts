@@ -6,10 +6,20 @@ import { cost, count, plural } from './figures.js'
 export type Tone = 'good' | 'danger' | 'warning' | 'accent' | 'neutral'
 
 /**
- * `killed`: a signal ended it, or no end was recorded. `stopped`: a branch with an offline tail
- * whose parent has no further answer. `recording`: it is still running.
+ * State of a run and its tape; all commands and pages show the same one. `killed`: a signal ended
+ * it, or no end was recorded, which a run that was killed and a file that was cut have in common.
+ * `stopped`: a branch with an offline tail whose parent has no further answer. `recording`: it is
+ * still running. `cut off`: its end was recorded, but the end of its tape is missing. `damaged`:
+ * its tape is not what was written.
  */
-export type RunStatus = 'done' | 'failed' | 'killed' | 'stopped' | 'recording'
+export type RunStatus =
+  | 'done'
+  | 'failed'
+  | 'killed'
+  | 'stopped'
+  | 'recording'
+  | 'cut off'
+  | 'damaged'
 
 export const RUN_STATUS_WORDS: Readonly<Record<RunStatus, { tone: Tone; title: string }>> = {
   done: { tone: 'good', title: 'It ended without an error.' },
@@ -17,6 +27,14 @@ export const RUN_STATUS_WORDS: Readonly<Record<RunStatus, { tone: Tone; title: s
   killed: { tone: 'warning', title: 'No end was recorded, or a signal ended it.' },
   stopped: { tone: 'warning', title: 'It stayed offline, and its parent has no further answer.' },
   recording: { tone: 'accent', title: 'It is still running; the page follows it.' },
+  'cut off': {
+    tone: 'warning',
+    title: 'Its end was recorded, but the end of its tape is missing.',
+  },
+  damaged: {
+    tone: 'danger',
+    title: 'Its tape is not what was written. Only the part before is shown.',
+  },
 }
 
 interface RunExit {
@@ -25,11 +43,22 @@ interface RunExit {
   readonly error?: RecordedError
 }
 
+/** What is known about the tape of a run, besides its events. */
+export interface TapeFacts {
+  /** True if its end is missing, and no process is writing it. */
+  readonly isCutOff: boolean
+  readonly damage?: object | undefined
+  readonly isRecording: () => boolean
+}
+
 export function runStatus(
   { exit, isStopped }: { readonly exit: RunExit | undefined; readonly isStopped: boolean },
-  isRecording: () => boolean,
+  { isCutOff, damage, isRecording }: TapeFacts,
 ): RunStatus {
-  if (exit === undefined) return isStopped ? 'stopped' : isRecording() ? 'recording' : 'killed'
+  if (damage !== undefined) return 'damaged'
+  if (exit === undefined && !isStopped) return isRecording() ? 'recording' : 'killed'
+  if (isCutOff) return 'cut off'
+  if (exit === undefined) return 'stopped'
   if (exit.signal !== undefined) return 'killed'
   return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
 }

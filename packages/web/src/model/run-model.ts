@@ -183,7 +183,9 @@ export class RunModel {
       lanes: this.#drawnLanes.lanes,
       notCaptured: view.notCaptured.slice(0, NOTES_MAX),
       tornBytes: tape.tornBytes,
-      ...(!tape.isComplete && status !== 'recording' && { cutOff: true as const }),
+      ...(tape.damage && { damage: { event: tape.damage.seq, why: tape.damage.why } }),
+      ...((status === 'killed' || status === 'cut off') &&
+        !tape.isComplete && { cutOff: true as const }),
       ...(this.#redacted && { redacted: true }),
     }
   }

@@ -331,6 +331,8 @@ export interface RunHead {
   /** Ignored bytes after the last valid event. */
   readonly tornBytes: number
   readonly cutOff?: true
+  /** Set if only the part of a damaged tape before this event is shown. */
+  readonly damage?: { readonly event: number; readonly why: string }
   readonly redacted?: boolean
 }
 

@@ -186,7 +186,6 @@ interface FoundInConversation {
 const definedOnly = (found: readonly (Found | undefined)[]): Found[] =>
   found.filter((hit) => hit !== undefined)
 
-
 const BEFORE = 50
 const AFTER = 110
 /** Longer queries are cut. */

@@ -28,6 +28,8 @@ export interface ReportParts {
   readonly status: RunStatus
   readonly redacted: boolean
   readonly tornBytes: number
+  /** Set if the report contains only the part of a damaged tape before this event. */
+  readonly damage?: { readonly event: number; readonly why: string }
   readonly prices: PriceTable
   readonly states: readonly CapturedState[]
   /** Source excerpts by location. */

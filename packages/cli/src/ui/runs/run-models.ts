@@ -1,4 +1,4 @@
-import { openOwnTape, openTape } from '@retake/tape/node'
+import { openIntactTape, openOwnTape, openTape } from '@retake/tape/node'
 import { RunModel } from '@retake/web'
 import { cliErrors } from '../../errors.js'
 import type { RunStatus } from '@retake/tape/present'
@@ -130,13 +130,13 @@ export class RunModels {
     this.#unreadable.set(id, before)
     const start = performance.now()
     const file = this.store.pathOf(id)
-    let [stamp, tape] = [before, openTape(file)]
+    let [stamp, tape] = [before, openIntactTape(file)]
     const parent = tape.run.parent?.run
     if (parent !== this.#parents.get(id)) {
       this.#learnParents(id, parent)
       // A stamp is taken before reading. One taken afterwards would hide what was written meanwhile.
       stamp = this.#stamp(id)
-      tape = openTape(file)
+      tape = openIntactTape(file)
     }
     const model = new RunModel(tape, {
       status: (view) => statusOf(view, tape),

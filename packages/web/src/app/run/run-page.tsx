@@ -61,6 +61,19 @@ function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   return tokensText(totals, { answered, counted })
 }
 
+/** Warns that the tape is not what was written. */
+function DamageBanner({ head: { damage, events } }: { head: RunHead }) {
+  if (damage === undefined) return null
+  return (
+    <p
+      role="alert"
+      className="shrink-0 border-b border-line bg-danger-soft px-3 py-1.5 text-danger"
+    >
+      {`The tape is damaged at event ${count(damage.event)}: ${damage.why}. Only the ${plural(events, 'event')} before it are shown.`}
+    </p>
+  )
+}
+
 /** Explains the outcome in one line. Empty for a run that ended normally. */
 function RunOutcome({ run }: { run: Run }) {
   const { head } = run
@@ -168,11 +181,6 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
         {localTime(head.startedAt)}
       </span>
       {head.recorded === 'import' && <ImportedBadge />}
-      {head.cutOff === true && head.exit !== undefined && (
-        <Badge tone="warning" title="The tape has no seal, so its end is missing.">
-          cut off
-        </Badge>
-      )}
       {head.tornBytes > 0 && (
         <Badge tone="warning" title="The recording was interrupted during a write.">
           {`${count(head.tornBytes)} bytes at the end could not be read`}
@@ -362,6 +370,7 @@ function OpenRun({ id }: { id: string }) {
       status={<RunStatusLine run={run} hasFailed={reading.error !== undefined} />}
     >
       <div className="flex h-full min-h-0 flex-col">
+        <DamageBanner head={run.head} />
         {!(isNarrow && step !== undefined) && <RunOutcome run={run} />}
         <RunTrouble reading={reading} />
         <WaitingApprovals run={run} />

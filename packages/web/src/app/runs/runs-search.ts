@@ -136,6 +136,7 @@ const STATUS_FILTERS = [
   'recording',
   'killed',
   'stopped',
+  'cut off',
   'done',
   'unreadable',
 ] as const satisfies readonly StatusFilter[]

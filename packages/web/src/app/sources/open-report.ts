@@ -16,7 +16,10 @@ type Answers = {
 
 function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
   const answers: Answers = {
-    head: () => [{ ...model.head(), tornBytes: parts.tornBytes }],
+    head: () => {
+      const { tornBytes, damage } = parts
+      return [{ ...model.head(), tornBytes, ...(damage && { damage }) }]
+    },
     rows: ({ from } = {}) => model.rows(from),
     step: (label, options) => [model.step(label, options)],
     stream: (label) => [model.stream(label)],
