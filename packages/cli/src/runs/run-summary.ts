@@ -53,7 +53,7 @@ function readSummary(id: string, file: string): RunSummary {
       ...(imported && { imported: imported.from }),
       startedAt: view.startedAt,
       status,
-      ...((status === 'killed' || status === 'cut off') && isCutOff(tape) && { cutOff: true }),
+      ...(isCutOff(tape) && { cutOff: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       ...modelsOf(view),

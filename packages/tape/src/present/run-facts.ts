@@ -56,9 +56,8 @@ export function runStatus(
   { isCutOff, damage, isRecording }: TapeFacts,
 ): RunStatus {
   if (damage !== undefined) return 'damaged'
-  if (exit === undefined && !isStopped) return isRecording() ? 'recording' : 'killed'
+  if (exit === undefined) return isStopped ? 'stopped' : isRecording() ? 'recording' : 'killed'
   if (isCutOff) return 'cut off'
-  if (exit === undefined) return 'stopped'
   if (exit.signal !== undefined) return 'killed'
   return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
 }

@@ -184,8 +184,6 @@ export class RunModel {
       notCaptured: view.notCaptured.slice(0, NOTES_MAX),
       tornBytes: tape.tornBytes,
       ...(tape.damage && { damage: { event: tape.damage.seq, why: tape.damage.why } }),
-      ...((status === 'killed' || status === 'cut off') &&
-        !tape.isComplete && { cutOff: true as const }),
       ...(this.#redacted && { redacted: true }),
     }
   }

@@ -330,7 +330,6 @@ export interface RunHead {
   readonly notCaptured: readonly NotCaptured[]
   /** Ignored bytes after the last valid event. */
   readonly tornBytes: number
-  readonly cutOff?: true
   /** Set if only the part of a damaged tape before this event is shown. */
   readonly damage?: { readonly event: number; readonly why: string }
   readonly redacted?: boolean
