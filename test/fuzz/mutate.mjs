@@ -66,10 +66,10 @@ const deep = (random) => {
 
 /** JSON text that stands for itself, so that it may repeat keys or be deep. */
 class Raw {
-  constructor(text) {
-    this.text = text
-  }
+  text = ''
 }
+
+const raw = (text) => Object.assign(new Raw(), { text })
 
 function stringify(value) {
   if (value instanceof Raw) return value.text
@@ -83,6 +83,8 @@ function stringify(value) {
     ? '1e999'
     : (JSON.stringify(value) ?? 'null')
 }
+
+const ADDED = ['same', 'base', 'parts', 'op', 'from', 'within', 'error', 'guard', '__proto__', 'x']
 
 const isParent = (value) => typeof value === 'object' && value !== null && !(value instanceof Raw)
 
@@ -110,7 +112,7 @@ function otherValue(random, old) {
     return old.slice(0, at) + random.pick(TEXTS) + old.slice(at + 1)
   }
   if (roll < 0.6 && typeof old === 'boolean') return !old
-  if (roll < 0.63) return new Raw(deep(random))
+  if (roll < 0.63) return raw(deep(random))
   if (roll < 0.66)
     return { $: random.pick(TAGS), v: random.pick([...NUMBERS, ...TEXTS, ...OTHERS]) }
   if (roll < 0.7) return [old, old]
@@ -153,26 +155,17 @@ export function mutateJson(random, text) {
       // Twice the same key: JSON.parse takes the last one, a scan may take the first.
       const value = stringify(parent[key])
       const other = stringify(otherValue(random, parent[key]))
-      parent[key] = new Raw(`${value},${JSON.stringify(key)}:${other}`)
+      parent[key] = raw(`${value},${JSON.stringify(key)}:${other}`)
     } else if (roll < 0.9 && parent !== root && !Array.isArray(parent)) {
       const entries = Object.entries(parent).toReversed()
       for (const name of Object.keys(parent)) delete parent[name]
       for (const [name, value] of entries) parent[name] = value
-    } else if (!Array.isArray(parent) && parent !== root)
-      parent[
-        random.pick([
-          'same',
-          'base',
-          'parts',
-          'op',
-          'from',
-          'within',
-          'error',
-          'guard',
-          '__proto__',
-          'x',
-        ])
-      ] = otherValue(random, random.pick(NUMBERS))
+    } else if (!Array.isArray(parent) && parent !== root) {
+      const value = otherValue(random, random.pick(NUMBERS))
+      // `__proto__` as a key of its own.
+      const options = { value, enumerable: true, configurable: true, writable: true }
+      Object.defineProperty(parent, random.pick(ADDED), options)
+    }
   }
   try {
     return stringify(root.root)

@@ -59,7 +59,8 @@ async function main() {
     process.exitCode = 1
     worker.kill('SIGKILL')
   }, 1000)
-  worker.on('message', ({ failure, done, at }) => {
+  worker.on('message', (message) => {
+    const { failure, done, at } = message
     if (at !== undefined) {
       last = at
       since = performance.now()

@@ -41,6 +41,13 @@ const asText = (value: unknown): string | undefined =>
       ? value
       : JSON.stringify(value)
 
+/** More than any time since 1970, or between two of them. */
+const NANOS_MAX = 4e21
+
+/** A duration as a whole number; 0 if it cannot be one. */
+const wholeNanos = (nanos: number): bigint =>
+  Math.abs(nanos) < NANOS_MAX ? BigInt(Math.round(nanos)) : 0n
+
 /** Keeps OpenTelemetry ids. Hashes others, such as UUIDs, to the same length. */
 function idOf(value: unknown, digits: 16 | 32): string | undefined {
   const given = typeof value === 'number' ? String(value) : filledText(value)?.replace(/^0x/, '')
@@ -53,7 +60,7 @@ function idOf(value: unknown, digits: 16 | 32): string | undefined {
 /** Parses a time: nanoseconds, milliseconds or seconds since 1970, or a date (UTC). */
 function momentOf(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) {
-    if (value > 1e17) return String(BigInt(Math.trunc(value)))
+    if (value > 1e17) return value < NANOS_MAX ? String(BigInt(Math.trunc(value))) : undefined
     return value > 1e14 ? nanosOf(value / 1000) : nanosOf(value > 1e11 ? value : value * 1000)
   }
   const given = filledText(value)
@@ -182,7 +189,7 @@ function langfuseSpans(record: JsonObject): Span[] {
       end:
         given('endTime') ??
         (begun !== undefined && latency > 0
-          ? String(BigInt(begun) + BigInt(Math.round(latency * 1e6)))
+          ? String(BigInt(begun) + wholeNanos(latency * 1e6))
           : start),
       attributes,
       error: record['level'] === 'ERROR' && (given('statusMessage') ?? true),
@@ -384,7 +391,7 @@ function agentrrSpans(record: JsonObject, { first }: RecordPosition): Span[] {
       spanId: isStart ? root : record['event_id'],
       parentSpanId: isStart ? undefined : (record['parent_id'] ?? root),
       name: isStart ? (first['entrypoint'] ?? 'agentrr') : isTool ? request['name'] : type,
-      start: ended && String(BigInt(ended) - BigInt(Math.round(tookMs * 1e6))),
+      start: ended && String(BigInt(ended) - wholeNanos(tookMs * 1e6)),
       end: ended,
       attributes: {
         'openinference.span.kind': isStart ? 'AGENT' : (AGENTRR_KINDS[type] ?? 'CHAIN'),
@@ -434,11 +441,11 @@ function traceforkSpans(record: JsonObject, { index, first }: RecordPosition): S
 
 /** `PT1M2.345S`, or nanoseconds. */
 function durationNanos(value: unknown): bigint {
-  if (typeof value === 'number') return BigInt(Math.max(0, Math.trunc(value)))
+  if (typeof value === 'number') return wholeNanos(Math.max(0, Math.trunc(value)))
   const [, hours = 0, minutes = 0, secondsText = '0'] =
     /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(filledText(value) ?? '') ?? []
   const all = Number(hours) * 3600 + Number(minutes) * 60 + Number(secondsText)
-  return BigInt(Math.round(all * 1e9))
+  return wholeNanos(all * 1e9)
 }
 
 /** An entry of an HTTP archive. All entries are one trace. */

@@ -23,9 +23,9 @@ export const momentOf = (step: Step): number => {
 /** Uses Node's decompressors and the prices of the project. */
 export const readOptions = (): ReadOptions => ({
   prices: project().prices,
-  gunzip: (bytes, maxOutputLength) => zlib.gunzipSync(bytes, { maxOutputLength }),
-  inflate: (bytes, maxOutputLength) => zlib.inflateSync(bytes, { maxOutputLength }),
-  brotli: (bytes, maxOutputLength) => zlib.brotliDecompressSync(bytes, { maxOutputLength }),
+  gunzip: zlib.gunzipSync,
+  inflate: zlib.inflateSync,
+  brotli: zlib.brotliDecompressSync,
 })
 
 export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())

@@ -14,6 +14,7 @@ import path from 'node:path'
 import { FOUND } from '../command-line/exit-codes.js'
 import { writeReport } from '../report/report-run.js'
 import {
+  attempt,
   errorName,
   clipText,
   driftText,
@@ -123,7 +124,8 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     within: step?.within.map(({ name }) => name) ?? [],
     isNested: call.isNested,
     tool: call.tool,
-    args: plainValue(call.args()),
+    // Too deep to be walked through, or of a newer version.
+    args: plainValue(attempt(() => call.args(), '(cannot be shown)')),
     state: call.state,
     /** Also `deny` if the rules allowed the call but a scope denied it. */
     verdict: scope ? ('deny' as const) : intent.verdict,

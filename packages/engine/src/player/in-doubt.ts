@@ -35,11 +35,7 @@ const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
 
 /** The read model with Node's decompressors. */
 export const viewOf = (tape: Tape): ReturnType<typeof readRun> =>
-  readRun(tape, {
-    gunzip: (bytes, maxOutputLength) => gunzipSync(bytes, { maxOutputLength }),
-    inflate: (bytes, maxOutputLength) => inflateSync(bytes, { maxOutputLength }),
-    brotli: (bytes, maxOutputLength) => brotliDecompressSync(bytes, { maxOutputLength }),
-  })
+  readRun(tape, { gunzip: gunzipSync, inflate: inflateSync, brotli: brotliDecompressSync })
 
 export function findInDoubt(tape: Tape): readonly InDoubt[] {
   const steps = viewOf(tape)

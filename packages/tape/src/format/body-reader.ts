@@ -63,7 +63,10 @@ export class BodyReader {
     const frame = this.frames.frame(seq)
     const envelope = frame.envelope()
     const size = bodySize(envelope)
-    if (size === 0) return EMPTY
+    if (size === 0) {
+      if (envelope.stored === undefined) return EMPTY
+      throw this.#corrupt(seq, 'It stores bytes, but its body is empty.')
+    }
     const body = isRaw(envelope) ? this.frames.stored(frame) : this.#assemble(seq, size)
     if (body.length !== size) throw this.#corrupt(seq, 'Its body has another length than recorded.')
     if (envelope.sha !== undefined) {
@@ -127,6 +130,9 @@ export class BodyReader {
       at += length
       if (source === undefined) literalAt += length
     }
+    // Nothing would look at them, but a packer would.
+    if (literalAt === 0 && envelope.stored !== undefined)
+      throw this.#corrupt(seq, 'It stores bytes that its recipe does not use.')
     if (at !== size) throw this.#corrupt(seq, 'Its recipe gives another length than recorded.')
     let literals: Uint8Array | undefined
     return {

@@ -7,8 +7,8 @@ import { firstIndex } from '../values/collections.js'
 import type { StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** Throws if the content is longer than `maxBytes`, before all of it is in memory. */
-export type BodyDecoder = (bytes: Uint8Array, maxBytes: number) => Uint8Array
+/** Throws if the content is longer than that, before all of it is in memory; as those of Node do. */
+type BodyDecoder = (bytes: Uint8Array, limit: { readonly maxOutputLength: number }) => Uint8Array
 
 /** Decompressors are passed in, because the tape package has none. */
 export interface BodyDecoders {
@@ -142,8 +142,8 @@ const decodeContent = (answer: HttpAnswer, decoders: BodyDecoders): HttpAnswer =
     ['br', decoders.brotli],
   ]).get(coding)
   const packed = joinBytes(answer.chunks.map((chunk) => chunk.bytes))
-  const maxBytes = Math.max(DECODED_MAX_BYTES, DECODED_MAX_RATIO * packed.length)
-  const bytes = attempt(() => decode?.(packed, maxBytes))
+  const maxOutputLength = Math.max(DECODED_MAX_BYTES, DECODED_MAX_RATIO * packed.length)
+  const bytes = attempt(() => decode?.(packed, { maxOutputLength }))
   if (bytes === undefined) return { ...answer, undecoded: coding }
   return { ...answer, chunks: [{ at: answer.chunks.at(-1)?.at ?? 0, bytes }] }
 }

@@ -77,16 +77,16 @@ export async function openReport({ run, tapes, parts }: ReportData): Promise<Rep
     status,
     redacted,
     prices,
-    gunzip: browserPlatform.gunzip,
+    gunzip: (packed, { maxOutputLength }) => browserPlatform.gunzip(packed, maxOutputLength),
     inflate,
   })
   return makeAnswers(model, known)
 }
 
 /** HTTP `deflate` is the zlib format, but some servers omit its two header bytes. */
-function inflate(packed: Uint8Array, maxBytes: number): Uint8Array {
+function inflate(packed: Uint8Array, { maxOutputLength }: { maxOutputLength: number }): Uint8Array {
   const [first = 0, second = 0] = packed
   const hasHeader = (first & 15) === 8 && ((first << 8) | second) % 31 === 0
   if (!hasHeader) throw new Error('not zlib data')
-  return browserPlatform.inflateRaw(packed.subarray(2), maxBytes)
+  return browserPlatform.inflateRaw(packed.subarray(2), maxOutputLength)
 }
