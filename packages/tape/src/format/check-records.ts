@@ -369,7 +369,8 @@ const ENVELOPE = object({
 export function envelopeProblem(value: unknown, position: number): string | undefined {
   const problem = ENVELOPE(value)
   if (problem !== undefined) return `The envelope ${problem}.`
-  const { same, base } = value as Envelope
+  const { same, base, deflate, stored = 0 } = value as Envelope
+  if (deflate !== undefined && stored === 0) return 'Its body has nothing to inflate.'
   const later = [same, base].find((source) => source !== undefined && source >= position)
   return later === undefined
     ? undefined

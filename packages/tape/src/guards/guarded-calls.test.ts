@@ -17,9 +17,11 @@ const intent = (call: number, more: Partial<GuardIntent> = {}): GuardIntent => (
 const kept = (tape: EventScript, name: string, value: unknown) =>
   tape.add({ type: 'note', kind: 'kept', name }, JSON.stringify(value))
 
+const HOST = { node: 'v20', platform: 'linux', retake: {} }
+
 function script(): EventScript {
   const tape = new EventScript()
-  kept(tape, 'guard', { guard: 'refunds', policy: { hash: 'p1', policies: [] }, environment: {} })
+  kept(tape, 'guard', { guard: 'refunds', policy: { hash: 'p1', policies: [] }, environment: HOST })
   tape.add({ type: 'draw', kind: 'guard', value: intent(1) })
   const lookup = tape.tool('lookup', { id: 7 })
   const inside = kept(tape, 'guard-call', {
