@@ -401,7 +401,10 @@ interface DraftFieldEditorProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** Edits a string as it is and other values as JSON, so that their type remains. */
+/**
+ * Edits a string as it is and other values as JSON, so that their type remains. A string that could be
+ * taken for another type is marked as text.
+ */
 function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) {
   const id = useId()
   const { label, value } = field
@@ -409,12 +412,14 @@ function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) 
   const isText = typeof (recorded ?? value) === 'string' && recorded !== null
   return (
     <div>
-      <label htmlFor={id} className="mb-0.5 block text-sm text-muted">
-        {label}
-      </label>
+      <div className="mb-0.5 flex gap-2 text-sm text-muted">
+        <label htmlFor={id}>{label}</label>
+        {isText && readJson(String(value)).ok && <span id={`${id}-type`}>text</span>}
+      </div>
       {isText ? (
         <textarea
           id={id}
+          aria-describedby={`${id}-type`}
           rows={1}
           className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm max-sm:text-[1rem]"
           value={String(value)}
