@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { guard, loadPolicy, openTape, presets, record, replay } from 'retake'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -46,6 +54,46 @@ test('a model that may write to the project cannot approve its own call', async 
   expect(await run.call('write', { path: join(folder, 'a.txt'), text: 'a' })).toMatchObject({
     status: 'done',
   })
+})
+
+test('tools read what else is in .retake, and write only to the programs in it', async () => {
+  const { folder, runs } = await project()
+  const run = guard({ name: 'coder', dir: runs, policy: presets.sandbox({ root: folder }) })
+  onTestFinished(() => void run.end())
+  run.tool('read', read)
+  run.tool('write', write)
+  run.tool('folder', ({ path }: { path: string }) => mkdirSync(path, { recursive: true }))
+  run.tool('rename', ({ from, to }: { from: string; to: string }) => renameSync(from, to))
+  const at = (...names: string[]): string => join(folder, '.retake', ...names)
+  for (const name of ['sample', 'blame']) mkdirSync(at(name), { recursive: true })
+  writeFileSync(at('blame', 'findings.json'), '{}')
+  const denied = { status: 'denied', error: { code: 'GUARD_OWN_FILES' } }
+  for (const path of [at('index'), at('blame', 'findings.json'), at('runs2', 'x')])
+    expect(await run.call('write', { path, text: 'x' })).toMatchObject(denied)
+  expect(await run.call('folder', { path: at('new') })).toMatchObject(denied)
+  expect(await run.call('rename', { from: at('sample'), to: at('runs3') })).toMatchObject(denied)
+  expect(readdirSync(at()).filter((name) => /new|index|runs[23]/.test(name))).toEqual([])
+  const done = { status: 'done' }
+  expect(await run.call('read', { path: at('blame', 'findings.json') })).toMatchObject(done)
+  expect(await run.call('write', { path: at('sample', 'a.ts'), text: 'x' })).toMatchObject(done)
+})
+
+test.skipIf(!hasSandbox)('programs in a sandbox cannot write there either', async () => {
+  const { folder, runs } = await project()
+  mkdirSync(join(folder, '.retake', 'sample'), { recursive: true })
+  const command =
+    'cd .ret*; echo x > evil; echo x > sample/a.ts; echo x > ../b.ts; ls; ls sample ..; true'
+  const policy = presets.sandbox({ root: folder, programs: [['sh', '-c', command]] })
+  const run = guard({ name: 'coder', dir: runs, policy })
+  onTestFinished(() => void run.end())
+  run.tool('sh', () =>
+    execFileSync('sh', ['-c', command], { cwd: folder, stdio: 'pipe' }).toString(),
+  )
+  const { output, error } = await run.call('sh', {})
+  expect(error).toBeUndefined()
+  expect(String(output).split('\n')).toEqual(expect.arrayContaining(['a.ts', 'b.ts', 'sample']))
+  expect(existsSync(join(folder, '.retake', 'evil'))).toBe(false)
+  expect(existsSync(join(folder, '.retake', 'sample', 'a.ts'))).toBe(true)
 })
 
 test.skipIf(!hasSandbox)(

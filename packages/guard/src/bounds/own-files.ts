@@ -4,7 +4,7 @@ import type { Dirent } from 'node:fs'
 import { attempt } from '@retake/tape/format'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import { type Denial, guardErrors } from '../guard-error.js'
-import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
+import { fold, foldersAbove, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 
 /** A file or folder of Retake that no guarded tool may use, whatever its scope allows. */
 interface OwnPath {
@@ -13,6 +13,8 @@ interface OwnPath {
   readonly folds: boolean
   /** The folder may contain files of the program: only those of Retake are protected. */
   readonly isShared: boolean
+  /** Tools may read it, and write to these entries. Undefined: they may do neither. */
+  readonly writable?: readonly string[]
   /** Completes "It belongs to …". */
   readonly owner: string
 }
@@ -24,13 +26,20 @@ const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 const WORDS_MAX = 20_000
 
 /** Denies a folder or file to guarded tools of this process from now on. */
-export function protectOwnFiles(location: string, owner: string, isShared = false): void {
+export function protectOwnFiles(
+  location: string,
+  owner: string,
+  { isShared = false, writable }: { isShared?: boolean; writable?: readonly string[] } = {},
+): void {
   const named = path.resolve(location)
   const real = resolvePath(named)?.real ?? named
   const folds = foldsCase(real)
   const paths = [...new Set([named, real])].map((each) => (folds ? fold(each) : each))
-  ownPaths.set(named, { paths, folds, isShared, owner })
+  ownPaths.set(named, { paths, folds, isShared, owner, ...(writable && { writable }) })
 }
+
+/** Programs that Retake writes for the user, who may work on them with a guarded agent. */
+const USERS_PROGRAMS = ['demo', 'sample']
 
 /** Protects tapes, approvals and the state folder of the user. */
 export function protectGuard(dir: string | undefined): void {
@@ -51,8 +60,12 @@ function makeFolder(folder: string): void {
 
 /** A tape folder outside `.retake` may contain files of the program. */
 export function protectTapes(folder: string): void {
-  const isShared = !path.resolve(folder).split(path.sep).includes('.retake')
-  protectOwnFiles(folder, 'the tapes and approvals of Retake', isShared)
+  const own = [folder, ...foldersAbove(path.resolve(folder))].find(
+    (each) => path.basename(each) === '.retake',
+  )
+  protectOwnFiles(folder, 'the tapes and approvals of Retake', { isShared: own === undefined })
+  // What is stored beside the tapes, such as findings, is believed by later commands.
+  if (own !== undefined) protectOwnFiles(own, 'Retake', { writable: USERS_PROGRAMS })
 }
 
 /** Denies access to a protected path. Follows links. */
@@ -60,7 +73,7 @@ export function ownFileDenial(access: string, given: string): Denial | undefined
   if (given === '' || given.includes('\0')) return undefined
   const location = resolvePath(given)
   if (location === undefined) return undefined
-  const found = ownerOf(location.real) ?? ownerOf(path.resolve(given))
+  const found = ownerOf(location.real, access) ?? ownerOf(path.resolve(given), access)
   return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
 }
 
@@ -69,7 +82,7 @@ export function ownRemovalDenial(given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
   const entry = resolvePath(given, { follow: false })?.real
   if (entry === undefined) return undefined
-  const found = ownerOf(entry) ?? protectedBelow(entry)
+  const found = ownerOf(entry, 'write') ?? protectedBelow(entry)
   return found && denialOf(found, `The tool tried to move or remove ${JSON.stringify(given)}.`)
 }
 
@@ -91,12 +104,28 @@ export function ownWordDenial(text: string, cwd: string): Denial | undefined {
 /** Protected paths that exist, with links resolved, for the sandbox to hide. */
 export const ownLocations = (): readonly string[] => [
   ...new Set(
-    [...ownPaths.values()].flatMap(({ paths, isShared }) => {
+    [...ownPaths.values()].flatMap(({ paths, isShared, writable }) => {
+      if (writable !== undefined) return []
       const real = paths.flatMap((each) => resolvePath(each)?.real ?? [])
       return isShared ? real.flatMap(ownEntriesIn) : real.filter((each) => statOf(each))
     }),
   ),
 ]
+
+/** Folders that exist and may only be read, with the entries in them that may be written. */
+export const ownReadOnly = (): readonly { folder: string; writable: readonly string[] }[] =>
+  [...ownPaths.values()].flatMap(({ paths, writable = [] }) =>
+    writable.length === 0
+      ? []
+      : [...new Set(paths.flatMap((each) => resolvePath(each)?.real ?? []))]
+          .filter((folder) => statOf(folder) !== undefined)
+          .map((folder) => ({
+            folder,
+            writable: writable
+              .map((name) => path.join(folder, name))
+              .filter((entry) => statOf(entry)?.isDirectory() === true),
+          })),
+  )
 
 /** The folder itself if everything in it is protected. Locks are dangling links. */
 function ownEntriesIn(folder: string): string[] {
@@ -109,21 +138,20 @@ function ownEntriesIn(folder: string): string[] {
 export const isOwnEntry = (folder: string, name: string): boolean =>
   ownerOf(path.join(folder, name)) !== undefined
 
-function ownerOf(absolute: string): OwnPath | undefined {
+function ownerOf(absolute: string, access = 'read'): OwnPath | undefined {
   for (const own of ownPaths.values()) {
+    if (own.writable !== undefined && access !== 'write' && access !== 'changed') continue
     const location = own.folds ? fold(absolute) : absolute
-    if (
-      own.paths.some(
-        (root) => isBelow(location, root) && (!own.isShared || isOwnIn(root, location)),
-      )
-    )
+    if (own.paths.some((root) => isBelow(location, root) && isOwnIn(own, root, location)))
       return own
   }
   return undefined
 }
 
-const isOwnIn = (root: string, location: string): boolean =>
-  OWN_ENTRY.test(path.relative(root, location).split(path.sep, 1)[0] ?? '')
+function isOwnIn({ isShared, writable }: OwnPath, root: string, location: string): boolean {
+  const entry = path.relative(root, location).split(path.sep, 1)[0] ?? ''
+  return writable?.includes(entry) !== true && (!isShared || OWN_ENTRY.test(entry))
+}
 
 /** The first protected path at or below an entry. */
 const protectedBelow = (entry: string): OwnPath | undefined =>

@@ -16,7 +16,7 @@ import path from 'node:path'
 import { attempt } from '@retake/tape/format'
 import { containsSecret, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
 import { type FileRoots, foldersAbove, isBelow, resolvePath } from '../bounds/file-roots.js'
-import { ownLocations, protectOwnFiles } from '../bounds/own-files.js'
+import { ownLocations, ownReadOnly, protectOwnFiles } from '../bounds/own-files.js'
 import { seccompFilter } from './seccomp.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { FileBounds } from '../bounds/file-bounds.js'
@@ -28,6 +28,8 @@ export interface Confinement {
   readonly write?: readonly string[] | undefined
   /** Files that are never visible, such as tapes and approvals. */
   readonly hidden: readonly string[]
+  /** Folders that may only be read, and the entries in them that may be written. */
+  readonly readOnly?: readonly { readonly folder: string; readonly writable: readonly string[] }[]
   /** `open`: the network of this machine. `closed`: only a private loopback. */
   readonly network: 'open' | 'closed'
   readonly cwd: string
@@ -68,6 +70,9 @@ function bubblewrapArguments(confinement: Confinement): string[] {
   const { read, hosts, code = [] } = confinement
   const visible = { ...confinement, read: read && [...read, ...code] }
   const hidden = confinement.hidden.filter((each) => isVisible(each, visible))
+  const { write = read } = confinement
+  const isWritable = (location: string): boolean =>
+    write?.some((root) => isBelow(location, root)) ?? true
   return [
     '--unshare-all',
     ...(network === 'open' ? ['--share-net'] : []),
@@ -77,6 +82,12 @@ function bubblewrapArguments(confinement: Confinement): string[] {
     'ALL',
     ...mounts,
     ...pinned(hidden, confinement).flatMap((each) => ['--bind', each, each]),
+    ...(confinement.readOnly ?? [])
+      .filter(({ folder }) => isVisible(folder, visible))
+      .flatMap(({ folder, writable }) => [
+        ...['--ro-bind', folder, folder],
+        ...writable.flatMap((each) => [isWritable(each) ? '--bind' : '--ro-bind', each, each]),
+      ]),
     ...code.flatMap((each) => ['--ro-bind-try', each, each]),
     ...(hosts ? ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE'] : []),
     ...(confinement.mounts ?? []),
@@ -322,6 +333,7 @@ export function confinementOf(scopes: readonly Scopes[], cwd: string): Confineme
     read: common(({ roots }) => roots.read),
     write: common(({ roots }) => roots.write),
     hidden: ownLocations(),
+    readOnly: ownReadOnly(),
     network: scopes.some(({ network }) => network !== undefined) ? 'closed' : 'open',
     cwd,
   }

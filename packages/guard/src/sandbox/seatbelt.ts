@@ -21,7 +21,14 @@ import type { Confinement } from './bubblewrap.js'
  * promised: it does not block other programs that listen on this machine, nor system services that
  * are reached by Mach messages.
  */
-export function seatbeltProfile({ read, write, hidden, network, code = [] }: Confinement): string {
+export function seatbeltProfile({
+  read,
+  write,
+  hidden,
+  readOnly = [],
+  network,
+  code = [],
+}: Confinement): string {
   const prefix = path.dirname(path.dirname(process.execPath))
   const readable = read && [...SYSTEM, prefix, ...code, ...read, ...(write ?? [])]
   const writable = write ?? read
@@ -39,6 +46,10 @@ export function seatbeltProfile({ read, write, hidden, network, code = [] }: Con
     ...(writable ? ['(deny file-write*)', rule('allow file-write*', [...writable, '/dev'])] : []),
     // The last matching rule decides.
     rule('deny file-read* file-write*', hidden),
+    rule(
+      'deny file-write*',
+      readOnly.map(({ folder }) => folder),
+    ),
     ...(network === 'closed'
       ? [
           '(deny network*)',
