@@ -47,8 +47,8 @@ console.log((await response.json()).id)
   body.messages[0].content
 
   body.messages[0].content
-  - Refund the order, but be careful with the money.
-  + Refund the order, but be generous with the money.
+  - "Refund the order, but be careful with the money."
+  + "Refund the order, but be generous with the money."
 
   at   agent.mjs:2:24
   fix  Changed since the recording: agent.mjs.

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { CodedError } from '@retake/tape/format'
-import { openOwnTape, openTape } from '@retake/tape/node'
+import { openTape } from '@retake/tape/node'
 import { readTape } from '@retake/tape/browser'
 import { checkIntact } from '@retake/engine/runs'
 import { TapeTimeline } from '../../packages/engine/dist/player/timeline.js'
@@ -171,4 +171,3 @@ export const READERS = {
 }
 
 export const importFile = (file, dir) => run('import', { dir, json: true }, [file])
-export { openOwnTape }

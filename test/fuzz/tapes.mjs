@@ -60,9 +60,9 @@ async function main() {
     worker.kill('SIGKILL')
   }, 1000)
   worker.on('message', (message) => {
-    const { failure, done, at } = message
-    if (at !== undefined) {
-      last = at
+    const { failure, done } = message
+    if (message.at !== undefined) {
+      last = message.at
       since = performance.now()
     }
     if (failure) {

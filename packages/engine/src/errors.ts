@@ -31,7 +31,7 @@ export const mismatchTexts = (
   options?: { readonly indent?: number },
 ): (string | undefined)[] =>
   isPlain === true
-    ? [recorded, current].map((side) => (side === undefined ? undefined : String(side)))
+    ? [recorded, current].map((side) => (typeof side === 'string' ? side : undefined))
     : valueTexts([recorded, current], options)
 
 function sameLength(a: string, b: string): number {
