@@ -52,7 +52,7 @@ test('with unchanged code, the advice names the secret that is a placeholder', a
   const { retake } = await folderWith({
     'agent.mjs': `import { createHmac } from 'node:crypto'
 const signature = createHmac('sha256', process.env.SHOP_SECRET).update('x').digest('hex')
-await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-signature': signature } }).catch(() => {})
+await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-check': signature } }).catch(() => {})
 `,
   })
   const SHOP_SECRET = 'not-a-real-one-'.repeat(3)

@@ -139,7 +139,11 @@ export class RecordedEnvironment implements Environment {
     values: readonly (readonly [string, string | undefined])[],
     names?: readonly string[],
   ): void {
-    for (const [name, value] of values) this.#values.set(name, value)
+    for (const [name, value] of values) {
+      this.#values.set(name, value)
+      if (value !== undefined && isSecretVariable(name, value))
+        this.options.secrets.noteHidden(value)
+    }
     const reads = values.map(([name, value]) => readOf(name, value))
     this.options.onRead({ reads, ...(names && { names }) })
   }

@@ -36,7 +36,10 @@ export function maskHeaders(
     const lower = name.toLowerCase()
     if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
     else if (DIGEST.test(lower)) masked.push([lower, session.secrets.digest(value)])
-    else masked.push([lower, isSecret(lower) ? HIDDEN : session.secrets.named(lower, value)])
+    else if (isSecret(lower)) {
+      session.secrets.learnHeader(lower, value)
+      masked.push([lower, HIDDEN])
+    } else masked.push([lower, session.secrets.named(lower, value)])
   }
   return masked
 }

@@ -37,6 +37,10 @@ export function proofOf(
   return key && createHmac('sha256', key).update(`${name}\0`).update(value).digest('base64url')
 }
 
+/** Recognises a value that a tape hides, on this machine only. */
+export const fingerprintOf = (value: string, mayCreate: boolean): string | undefined =>
+  proofOf('a hidden value', value, mayCreate)?.slice(0, 16)
+
 /** Names of proofs about other things than variables; a variable's name contains no space. */
 export const INPUT_PROOF = 'input of a run'
 export const START_PROOF = 'start of a run'

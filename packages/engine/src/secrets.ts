@@ -24,6 +24,8 @@ import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
 import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
 import { bufferOf, latin1, StreamMask } from './stream-mask.js'
+import { HIDDEN_MAX, HIDDEN_MIN } from './hidden-values.js'
+import { fingerprintOf } from './machine-key.js'
 import { GivenSecrets } from './given-secrets.js'
 import { maskedArguments } from './secret-arguments.js'
 import { secretsOfFile } from './secret-files.js'
@@ -59,6 +61,9 @@ export class SecretMask {
   readonly #encoded = new Set<string>()
   readonly #contents = new Map<string, ContentMask>()
   readonly #frames = new Map<string, StreamFrames>()
+  /** Values that were hidden, and those whose fingerprints are not on the tape yet. */
+  readonly #noted = new Set<string>()
+  readonly #unwritten: string[] = []
   /** Those of the recording that a served program got. */
   readonly given = new GivenSecrets()
   #learned = 0
@@ -111,7 +116,35 @@ export class SecretMask {
     if (this.unredacted !== this) this.unredacted.hideAs(value, placeholder)
     this.#own.set(value, placeholder)
     this.#forgetHarmless()
+    if (isPlaceholder(placeholder)) this.noteHidden(value)
     this.onHidden?.(value, placeholder)
+  }
+
+  /** For a value that is hidden only where it was found. */
+  noteHidden(value: string): void {
+    const { length } = value
+    if (length >= HIDDEN_MIN && length <= HIDDEN_MAX && this.#noted.size < LEARNED_MAX)
+      if (!this.#noted.has(value)) this.#unwritten.push(value)
+    this.#noted.add(value)
+  }
+
+  get hasUnwritten(): boolean {
+    return this.#unwritten.length > 0
+  }
+
+  /** Fingerprints of the values that were hidden since the last call, for the tape. */
+  takeFingerprints(): readonly string[] {
+    return this.#unwritten.splice(0).flatMap((value) => fingerprintOf(value, true) ?? [])
+  }
+
+  /** Hides a header that is not written at all wherever else its value occurs. */
+  learnHeader(name: string, value: string): void {
+    if (name === 'cookie')
+      for (const pair of value.split(';')) this.noteHidden(pair.slice(pair.indexOf('=') + 1))
+    const secret = value.replace(/^(?:bearer|basic|token|apikey|api-key|key)\s+/i, '')
+    if (secret.includes(HIDDEN)) return
+    this.noteHidden(secret)
+    if (isSpecific(secret) && this.#noted.size < LEARNED_MAX) this.learn(name, secret)
   }
 
   /**
@@ -274,6 +307,7 @@ export class SecretMask {
       : text
     const known = this.#withoutKnown(unwrapped)
     const redacted = redactText(known, (name, value) => {
+      this.noteHidden(value)
       if (this.#learned < LEARNED_MAX && isSpecific(value)) {
         this.#learned += 1
         this.learn(name, value)
@@ -387,6 +421,7 @@ export class SecretMask {
   /** The value of an option, or of anything else whose name is certain, as it may be shown. */
   option(name: string, value: string): string {
     if (value === '' || value.includes('retake-h') || SETTING_VALUE.test(value)) return value
+    this.noteHidden(value)
     if (this.#learned < LEARNED_MAX) {
       this.#learned += 1
       this.learn(name, value)
@@ -583,6 +618,8 @@ function textsIn(text: string): string[] {
 const isSpecific = (value: string): boolean =>
   value.length >= SPECIFIC_MIN || looksGenerated(value, SHORTEST_SECRET)
 const SPECIFIC_MIN = 20
+
+const isPlaceholder = (text: string): boolean => /retake-h|^x+$/.test(text)
 
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000

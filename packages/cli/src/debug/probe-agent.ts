@@ -1,3 +1,4 @@
+import { rememberHidden } from '@retake/engine/runs'
 import { explain } from '../command-line/print-error.js'
 import { missingReport } from '../agent/agent-process.js'
 import type { StdioOptions } from 'node:child_process'
@@ -109,6 +110,7 @@ const PIPE_FD = 3
 /** Starts a recorded program as a replay to look into. Close the probe when done. */
 export async function probeAgent(tape: Tape, options: ProbeAgentOptions = {}): Promise<Probe> {
   const inspection = await import('@retake/engine/inspect')
+  rememberHidden(tape)
   return inspection.Probe.start(() => spawnProbe(tape, options))
 }
 

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { StackFrame, Stop } from '@retake/engine/inspect'
+import { withoutHidden } from '@retake/engine/runs'
 import type { CapturedVariable, CodeLocation } from '@retake/tape'
 import { cutTo, fromHere, type Look, printable, tableLines } from '../terminal/terminal.js'
 import { readFileSync } from 'node:fs'
@@ -11,7 +12,7 @@ const AROUND = 3
 export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Look): string[] {
   const lines = readLines(file)
   const first = Math.max(1, line - AROUND)
-  const shown = lines.slice(first - 1, line + AROUND)
+  const shown = lines.slice(first - 1, line + AROUND).map(withoutHidden)
   const numberWidth = String(first + shown.length - 1).length
   return shown.map((source, index) => {
     const number = first + index
@@ -22,7 +23,9 @@ export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Lo
 }
 
 export const sourceLine = ({ file, line }: CodeLocation): string | undefined =>
-  readLines(file)[line - 1]
+  readLines(file)
+    .slice(line - 1, line)
+    .map(withoutHidden)[0]
 
 const readLines = (file: string): string[] =>
   attempt(() => redactText(readFileSync(file, 'utf8')).split(/\r?\n/), [])

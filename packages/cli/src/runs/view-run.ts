@@ -2,6 +2,8 @@ import zlib from 'node:zlib'
 import { type ReadOptions, readRun, type RunView, type Step, type Tape } from '@retake/tape'
 import { project } from '../config/define-config.js'
 import { errors } from '@retake/engine/errors'
+import { rememberHidden, withoutHidden } from '@retake/engine/runs'
+import { hideInOutput } from '../terminal/terminal.js'
 
 /** Finds a step by number or label. Throws `NO_SUCH_STEP`. */
 export function findStep(view: RunView, label: string): Step {
@@ -28,7 +30,11 @@ export const readOptions = (): ReadOptions => ({
   brotli: zlib.brotliDecompressSync,
 })
 
-export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())
+export function viewRun(tape: Tape): RunView {
+  rememberHidden(tape)
+  hideInOutput(withoutHidden)
+  return readRun(tape, readOptions())
+}
 
 /** The step that an event starts or answers, or else the last step that had begun. */
 export function stepAt(view: RunView, seq: number): Step | undefined {

@@ -5,6 +5,14 @@ import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Interrupted } from '../command-line/exit-codes.js'
 
+/** Hides what the recorder of a run hid; see `hidden-values.ts` of the engine. */
+let withoutHidden = (text: string): string => text
+
+/** Set when a run is opened, so that commands without one need not load the engine. */
+export function hideInOutput(mask: (text: string) => string): void {
+  withoutHidden = mask
+}
+
 /** A recorded value as plain JSON: a BigInt becomes text, a Map a list of pairs. */
 export const plainValue = (value: unknown): unknown => plainJson(toWire(value))
 
@@ -115,11 +123,14 @@ export function cutTo(text: string, length: number): string {
  * older versions may contain.
  */
 export function printable(text: string): string {
-  return redactText(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
-    const code = char.codePointAt(0) ?? 0
-    const hex = code.toString(16)
-    return code > 0xff ? `\\u{${hex}}` : `\\x${hex.padStart(2, '0')}`
-  })
+  return withoutHidden(redactText(text)).replace(
+    /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu,
+    (char) => {
+      const code = char.codePointAt(0) ?? 0
+      const hex = code.toString(16)
+      return code > 0xff ? `\\u{${hex}}` : `\\x${hex.padStart(2, '0')}`
+    },
+  )
 }
 
 /** The same on one line, so that a name with a line break does not look like two. */
@@ -211,7 +222,7 @@ export function fromHere(site: string): string {
 /** Prints the result of `--json`. Masks keys of known shape, as everywhere. */
 export function printJson(value: unknown, indent?: number): void {
   const masked = (_name: string, each: unknown): unknown =>
-    typeof each === 'string' ? redactText(each) : each
+    typeof each === 'string' ? withoutHidden(redactText(each)) : each
   console.log(JSON.stringify(value, masked, indent))
 }
 

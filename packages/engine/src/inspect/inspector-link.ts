@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
 import { SecretMask } from '../secrets.js'
+import { withoutHidden } from '../hidden-values.js'
 import { errors } from '../errors.js'
 
 type Listener = (params: never) => void
@@ -89,7 +90,7 @@ export class InspectorLink {
     const answered = this.#waiting.get(Number(id))?.method
     return line.startsWith(SCRIPT_PARSED) || answered === 'Debugger.getScriptSource'
       ? line
-      : this.#secrets.text(line)
+      : withoutHidden(this.#secrets.text(line))
   }
 
   #take({ id, result, error, method, params }: Incoming): void {

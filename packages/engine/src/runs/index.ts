@@ -36,5 +36,6 @@ export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-t
 export { textsInBase64 } from '../redaction/redactor.js'
 export { VaultKey } from '../redaction/vault-key.js'
 export { unreadableFrom } from '../compressed-bytes.js'
+export { rememberHidden, withoutHidden } from '../hidden-values.js'
 export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets.js'
 export { maskModelText } from '../stream-mask.js'

@@ -453,9 +453,16 @@ export class RecordSession implements Session {
     if (this.closed) return -1
     this.#isUnsynced = true
     this.#writeNotes(event)
-    const seq = this.writer.append(event, masked, json) + this.#shift
+    const seq = this.writer.append(this.#withFingerprints(event, json), masked, json) + this.#shift
     this.#written(event, seq)
     return seq
+  }
+
+  /** Not for an event whose JSON is ready; the next one has them. */
+  #withFingerprints(event: NewEvent, json: string | undefined): NewEvent {
+    if (json !== undefined || !this.secrets.hasUnwritten) return event
+    const hides = this.secrets.takeFingerprints()
+    return hides.length === 0 ? event : Object.assign({}, event, { hides })
   }
 
   /** The event may stay in memory until the next one. */
@@ -467,7 +474,8 @@ export class RecordSession implements Session {
     if (this.closed) return
     this.#isUnsynced = true
     this.#writeNotes(event)
-    this.#written(event, this.writer.buffer(event, masked, json) + this.#shift)
+    const written = this.#withFingerprints(event, json)
+    this.#written(event, this.writer.buffer(written, masked, json) + this.#shift)
   }
 
   #barrier(): void {

@@ -16,6 +16,11 @@ export interface EventBase {
   readonly seq: number
   /** Milliseconds since the run started, to the microsecond. */
   readonly at: number
+  /**
+   * Fingerprints of values that were hidden for the first time, with the key of the machine that
+   * recorded.
+   */
+  readonly hides?: readonly string[]
 }
 
 // ── Frame ───────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { redactText, type Tape, attempt } from '@retake/tape'
+import { rememberHidden, withoutHidden } from '@retake/engine/runs'
 import type { SourceExcerpt } from '@retake/web'
 import { fileHere, movedHere } from '../../agent/source-code.js'
 import { projectRoot } from '../../agent/changed-files.js'
@@ -26,13 +27,16 @@ export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined 
   const lines = readLines(file)
   const at = Number(line)
   if (lines === undefined || at < 1 || at > lines.length) return undefined
+  rememberHidden(tape)
   const first = Math.max(1, at - AROUND)
   return {
     file,
     line: at,
     column: Number(column ?? 1),
     firstLine: first,
-    lines: lines.slice(first - 1, at + AROUND).map((text) => text.slice(0, LINE_MAX)),
+    lines: lines
+      .slice(first - 1, at + AROUND)
+      .map((text) => withoutHidden(text).slice(0, LINE_MAX)),
     ...(statSync(file).mtimeMs > tape.run.startedAt && { savedSince: true }),
   }
 }
