@@ -30,6 +30,8 @@ const PROGRAMS: readonly {
   { program: /^(?:redis-cli|ldapsearch|ldapmodify|snmpwalk)$/, next: /^-[awA]$/ },
   { program: /^openssl$/, joined: /^pass:/ },
   { program: /^smbclient$/, pair: /^-U$/ },
+  // `user:password`; two numbers are ids.
+  { program: /^/, pair: /^(?:-u|--user)(?==|$)/ },
 ]
 
 /** Arguments of a program, without secrets. Also looks into a command line that is one argument. */
@@ -89,7 +91,7 @@ function ofProgram(
     if (same === undefined || same === argument) continue
     const [, user = '', password = ''] =
       /^(=?[^:%]*[:%])(.+)$/s.exec(argument.slice(same.length)) ?? []
-    if (password !== '' && !password.startsWith('//'))
+    if (password !== '' && !/^(?:\/\/|\d+$)/.test(password))
       return same + user + hide('password', password)
   }
   return undefined

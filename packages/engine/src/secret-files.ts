@@ -31,11 +31,11 @@ function readerFor(file: string): Reader | undefined {
 function secretsOfEnvFile(text: string): FileSecret[] {
   const found: FileSecret[] = []
   const lines =
-    /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`|([^\s#]*))/gm
+    /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`|([^\n\r#]*))/gm
   for (const { 0: line, 1: name = '', 2: double, 3: single, 4: back, 5: plain } of text.matchAll(
     lines,
   )) {
-    const value = double ?? single ?? back ?? plain ?? ''
+    const value = double ?? single ?? back ?? plain?.trim() ?? ''
     if (value === '' || !(containsSecret(name, value) || looksGeneratedInFile(name, value)))
       continue
     found.push(secretOf(name, value, line.trim()))

@@ -97,6 +97,8 @@ const KEYS: readonly (readonly [string, string])[] = [
     Discord-hook https://chat.example.com/api/webhooks/123456789012345678/{L68}
     Teams-hook https://x.example.com/webhookb2/{B8}/IncomingWebhook/{H32}
     Azure-client {L3}8Q~{L34} | Azure-storage AccountKey={L86}== | Azure-bus SharedAccessKey={L43}= | Azure-sas https://x.example.com/c?sv=2024&sig={L43}%3D
+    HubSpot pat-na1-{U} | HubSpot-eu pat-eu1-{U} | Netlify nfp_{L40} | Sonar squ_{H40} | Sonar-project sqp_{H40} | Sonar-analysis sqa_{H40}
+    Typeform tfp_{L44} | Mapbox sk.eyJ{B40}.{L22} | Salesforce 00D{B15}!{L96} | Zapier https://hooks.example.com/hooks/catch/1234567/{l16}/
     two-factor otpauth://totp/Shop:ann?issuer=Shop&secret={B32} | age AGE-SECRET-KEY-1{A58}
   `
     .split(/\||\n/)

@@ -187,6 +187,25 @@ const KEY_SHAPES: readonly KeyShape[] = [
     secret: '[A-Za-z2-7]{16,}',
     after: String.raw`otpauth:\/\/[^\s"'<>]{0,256}`,
   },
+  // HubSpot, Netlify, SonarQube, Typeform, Mapbox, Salesforce, and hooks of Zapier.
+  {
+    prefixes: words('pat-na1- pat-eu1-'),
+    secret: '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}' + END,
+  },
+  { prefixes: ['nfp_'], secret: letters(30) },
+  { prefixes: words('squ_ sqp_ sqa_'), secret: hex(40) },
+  { prefixes: ['tfp_'], secret: mixed(40) },
+  {
+    prefixes: ['.'],
+    secret: String.raw`[\w-]{16,}`,
+    after: String.raw`(?<![A-Za-z0-9])sk\.eyJ[\w-]{20,}`,
+  },
+  {
+    prefixes: ['!'],
+    secret: String.raw`[\w.]{40,}`,
+    after: '(?<![A-Za-z0-9])00D[A-Za-z0-9]{12,15}',
+  },
+  { prefixes: ['/'], secret: '[a-z0-9]{5,}', after: String.raw`\/hooks\/catch\/\d{4,12}` },
   // Encryption: age.
   { prefixes: ['AGE-SECRET-KEY-1'], secret: '[A-Z0-9]{50,58}' },
   // Header and claims stay readable for programs that decode them: without its signature a JWT is
@@ -224,9 +243,14 @@ const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
     has: 'PRIVATE KEY',
     shape: String.raw`(-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----)([^-]{16,16384})(?=-----END )`,
   },
+  // The private part of a JSON web key.
+  {
+    has: 'kty',
+    shape: String.raw`(?<=\\*"kty\\*"[^{}]{0,2048}|(?=[^{}]{0,2048}\\*"kty\\*"))(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,4}:\s{0,4}\\*")([\w-]{20,1024})(?=\\*")`,
+  },
   {
     has: 'Private-Lines',
-    shape: String.raw`(Private-Lines: \d{1,3}(?:\r?\n|\\r?\\n))([\w+/=\r\n\\]{64,4096})`,
+    shape: String.raw`(Private-Lines: \d{1,3}(?:\r?\n|\\r?\\n))([\w+/=\r\n\\]{32,4096}?)(?=Private-MAC|$)`,
   },
 ]
 

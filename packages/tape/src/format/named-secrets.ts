@@ -108,7 +108,7 @@ function judge(name: string): Strength {
   if (joined === 'code' || joined === 'authorizationcode' || joined === 'authcode') return 'code'
   // Most agents and servers also have sessions that are not secret, whose ids are UUIDs.
   if (SESSION.test(joined) || /_auth$/i.test(name)) return 'secret'
-  if (words.some((word) => NOT_A_VALUE.has(word))) return 'none'
+  if (NOT_A_VALUE_AT_END.has(last) || words.some((word) => NOT_A_VALUE.has(word))) return 'none'
   const at = words.findLastIndex((word) => PASSWORD.test(word) || word === 'pass' || word === 'pw')
   if (at >= 0 && words.slice(at + 1).every((word) => AFTER_PASSWORD.test(word))) return 'password'
   if (
@@ -130,16 +130,20 @@ const PASSWORD =
   /^(?:[a-z]{0,12})(?:password|passwd|passphrase|passcode|pwd|userpass|dbpass|passwort)\d?$/
 const AFTER_PASSWORD =
   /^(?:confirm|confirmation|confirmed|repeat|repeated|again|hash|new|old|current|value|text|plain|plaintext|\d|dev|prod|test|staging|production|read|write|ro|rw|admin|root|user|main|default|v\d)$/
-/** Words that make a name one of a setting, a message or an address. */
+/** Words that make a name one of a setting or a message. */
 const NOT_A_VALUE = new Set(
   `forgot forgotten reset change changed show hide has is no min max minimum maximum require requires required invalid
-  wrong missing incorrect with without use using enable enabled disable disabled can allow allowed length policy field
-  input label url uri href link path file filename dir hint expiry expires expired expiration ttl count limit type kind
-  callback prompt placeholder help error message description title strength rules regex pattern rounds algorithm
-  method manager provider store service endpoint public page next prev previous cursor cache idempotency partition sort
-  primary foreign continuation sync fingerprint keyboard keyword keywords monkey hotkey turkey digest checksum etag
-  usage budget prompts completion total used input output cached reasoning per max_tokens tokenizer tokenize name names
-  user username email id ids header param parameter env variable var`.split(/\s+/),
+  wrong missing incorrect with without use using enable enabled disable disabled can allow allowed public next prev
+  previous page cursor cache idempotency partition sort primary foreign continuation sync fingerprint keyboard keyword
+  keywords monkey hotkey turkey digest checksum etag usage budget prompt prompts completion total used cached reasoning
+  per tokenizer tokenize`.split(/\s+/),
+)
+/** The same at the end of a name. */
+const NOT_A_VALUE_AT_END = new Set(
+  `length policy field input label url uri href link path file filename dir hint expiry expires expired expiration ttl
+  count limit type kind callback placeholder help error message description title strength rules regex pattern rounds
+  algorithm method manager provider store service endpoint output name names user username email id ids header param
+  parameter env variable var`.split(/\s+/),
 )
 /** Of the words of a name, without anything between them. */
 const SECRET =
@@ -260,8 +264,9 @@ function* afterSeparator(
     /^(?:\r?\n|$)/.test(text.slice(end + (open?.length ?? 0), end + (open?.length ?? 0) + 2))
   const isHeader = open === undefined && sign === ':' && text.startsWith('\r\n', end)
   const isData =
-    (isQuoted && open !== undefined && sign === ':') ||
+    (isQuoted && open !== undefined && (sign === ':' || sign === '=>')) ||
     isParameter ||
+    (open !== undefined && sign === '=' && isAttribute(text, start, end + open.length)) ||
     isLine ||
     isHeader ||
     (strength === 'authorization' && scheme !== null)
@@ -285,6 +290,11 @@ function* afterSeparator(
   )
     yield { name, start: at, end }
 }
+
+/** `<user name="ann" password="X" />` */
+const isAttribute = (text: string, start: number, end: number): boolean =>
+  /^[\s/>]/.test(text.slice(end, end + 1)) &&
+  /<[A-Za-z][\w:.-]*\s(?:[^<>]*\s)?$/.test(text.slice(Math.max(0, start - 512), start))
 
 /** A body that is a form as a whole. */
 const FORM = /^[\w.%+[\]-]{1,64}=[^\s&]{0,512}(?:&[\w.%+[\]-]{1,64}=[^\s&]{0,2048}){0,64}$/
@@ -560,8 +570,12 @@ export function looksGenerated(value: string, least: number, changesMin = 2): bo
   if (UUID.test(value)) return changesMin === 2
   if (/^\d{4}-\d\d-\d\d|^\.{0,2}\/|^v?\d+(?:\.\d+)+/.test(value) || isHeaderName(value))
     return false
+  if (LICENSE.test(value)) return changesIn(value.replaceAll('-', '')) >= changesMin
   return Math.max(...value.split(/[^A-Za-z\d]+/).map(changesIn)) >= changesMin
 }
+
+/** Groups of capital letters and digits. */
+const LICENSE = /^(?:[A-Z\d]{4,8}-){2,}[A-Z\d]{4,8}$/
 
 /** `X-A2A-Notification-Token` */
 export const isHeaderName = (value: string): boolean => /^x(?:-[A-Za-z\d]{1,14}){2,}$/i.test(value)

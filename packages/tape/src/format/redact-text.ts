@@ -223,6 +223,8 @@ function anchorAt(text: string, at: number): number {
 /** Hides keys that a run of characters contains in base64 or hex. */
 function hideEncoded(run: string): string {
   if (run.length < SHORTEST_ENCODED) return run
+  const named = hideNamedInside(run)
+  if (named !== run) return named
   if (run.length >= SHORTEST_HEX && HEX.test(run)) return hideInHex(run)
   if (run.length > BINARY_RUN && isBinary(decodeBase64(run.slice(0, 96)))) return run
   let hidden = run
@@ -244,6 +246,33 @@ function hideEncoded(run: string): string {
   }
   return hidden
 }
+
+const ENCODED_TEXT_MAX = 16_384
+
+/** A whole text in base64 or hex, such as `password=…` or JSON. Ids and digests decode to binary data. */
+function hideNamedInside(run: string): string {
+  if (run.length > ENCODED_TEXT_MAX) return run
+  const isHex = run.length % 2 === 0 && HEX.test(run)
+  const decode = (text: string): string =>
+    isHex
+      ? text.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)))
+      : latin1(decodeBase64(text))
+  if (!PRINTABLE.test(decode(run.slice(0, 24)))) return run
+  const text = decode(run)
+  if (!PRINTABLE.test(text)) return run
+  const masked = hideNamedValues(text, undefined)
+  if (masked === text) return run
+  if (!isHex) {
+    const encoded = encodeBase64(bytesOf(masked), /[-_]/.test(run))
+    return encoded.slice(0, run.length).padEnd(run.length, 'A')
+  }
+  const digits = Array.from(masked, (each) =>
+    each.charCodeAt(0).toString(16).padStart(2, '0'),
+  ).join('')
+  return /[A-F]/.test(run) ? digits.toUpperCase() : digits
+}
+
+const PRINTABLE = /^[\t\n\r -~]+$/
 
 /** `base64` must start with a whole group. */
 function maskInside(base64: string): string {
