@@ -85,7 +85,9 @@ function bubblewrapArguments(confinement: Confinement): string[] {
     ...(confinement.readOnly ?? [])
       .filter(({ folder }) => isVisible(folder, visible))
       .flatMap(({ folder, writable }) => [
-        ...['--ro-bind', folder, folder],
+        '--ro-bind',
+        folder,
+        folder,
         ...writable.flatMap((each) => [isWritable(each) ? '--bind' : '--ro-bind', each, each]),
       ]),
     ...code.flatMap((each) => ['--ro-bind-try', each, each]),
