@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
@@ -54,6 +55,30 @@ test('data piped into a child waits for the disk once', async () => {
   const text = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
   const [first, ...more] = await syncsOf(text)
   expect(more).toEqual([first, first])
+})
+
+test('processes take numbers as arguments, as in Node', async () => {
+  const { session } = openSession()
+  const args = ['-p', 'process.argv[1]', 7] as string[]
+  await insideRun(session, async () => {
+    expect(`${spawnSync(process.execPath, args).stdout}`).toBe('7\n')
+    const child = spawn(process.execPath, args)
+    expect(`${(await once(child.stdout, 'data'))[0]}`).toBe('7\n')
+    await once(child, 'close')
+  })
+})
+
+test('stdin of a child has the methods of a stream that can be read, as in Node', async () => {
+  const { session } = openSession()
+  await insideRun(session, async () => {
+    const child = spawn(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'])
+    const stdin = child.stdin as Duplex
+    expect(stdin.setEncoding('utf8').readable).toBe(false)
+    const closed = Promise.all([once(stdin, 'close'), once(child, 'close')])
+    stdin.end('text')
+    expect(`${(await once(child.stdout, 'data'))[0]}`).toBe('text')
+    await closed
+  })
 })
 
 test('what a write to a connection could depend on is on disk before it leaves', async () => {

@@ -32,7 +32,7 @@ function patchSpawn(): Undo {
     }
     const spawn = (how: any): number => {
       if (session === undefined) return start(this, how)
-      new TapeChild(session, this, how, start)
+      new TapeChild(session, this, { ...how, args: how.args?.map(String) }, start)
       return 0
     }
     const check = currentCheck()
@@ -151,8 +151,9 @@ function patchSpawnSync(): Undo {
   ])
 }
 
+/** Node turns each argument into a string, and programs pass numbers, such as the id of a process. */
 function splitArguments(rest: any[]): { args: string[]; options: any } {
-  const args = Array.isArray(rest[0]) ? rest[0] : []
+  const args = Array.isArray(rest[0]) ? rest[0].map(String) : []
   const options = (Array.isArray(rest[0]) || rest[0] === undefined ? rest[1] : rest[0]) ?? {}
   return { args, options }
 }

@@ -50,7 +50,7 @@ export class TapeChild {
     this.#written = new WrittenBytes(session)
     this.#stdio = stdioKinds(
       options.stdio,
-      (entry) => entry instanceof Readable && TapeChild.#owners.has(entry),
+      (entry) => entry instanceof Readable && (TapeChild.#owners.get(entry)?.pipe ?? 0) > 0,
     )
     const args = options.args ?? []
     session.secrets.learnEnvironment(options.envPairs ?? [])
@@ -272,8 +272,11 @@ export class TapeChild {
     return this.#referenced(duplex, pipe)
   }
 
-  #makeStdin(): Writable {
-    const stdin = new Writable({
+  /** As in Node, it has the methods of a readable stream; python-shell calls `setEncoding`. */
+  #makeStdin(): Duplex {
+    const stdin = new Duplex({
+      // The types of Node do not have this option.
+      ...{ readable: false },
       write: (chunk: Buffer, _encoding, done: Done) => {
         this.#write(chunk)
         // A real server does not get requests that the tape answers.
