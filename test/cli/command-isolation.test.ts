@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
@@ -9,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { CertificateAuthority } from '@retake/engine/proxy'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { folderWith, tapesOf } from './workspace.js'
+import { cli, folderWith, tapesOf } from './workspace.js'
 import { isSoak, sampled, soakOnly } from '../support/soak.js'
 
 const works = (program: string, ...args: string[]): boolean =>
@@ -276,6 +277,38 @@ for url in ['http://shop.invalid/refund', '${exempt.url}/near']:
     expect(asked).toHaveLength(1)
   },
 )
+
+test('a command that is stopped while its sandbox starts is not started in another way', async () => {
+  const { folder, retake } = await folderWith({ 'agent.sh': 'echo ran >> ran.txt' })
+  expect(await retake(['record', '--', 'sh', 'agent.sh'])).toMatchObject({ code: 0 })
+  await rm(join(folder, 'ran.txt'))
+  const PATH = await pathWithout('unshare')
+  const started = join(folder, 'started')
+  // As bubblewrap for a moment, it ends by any signal, and what it has just started by none.
+  const starting = `#!/bin/sh\nsh -c 'trap "" INT TERM; : > "${started}"; exec tail -f "${started}"' & wait\n`
+  await writeFile(join(PATH.split(delimiter)[0] ?? '', 'bwrap'), starting)
+  await chmod(join(PATH.split(delimiter)[0] ?? '', 'bwrap'), 0o755)
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const replay = spawn(process.execPath, [cli, 'replay', 'last'], {
+      cwd: folder,
+      env: { ...process.env, PATH },
+      // A process group, to which a terminal sends Ctrl-C.
+      detached: true,
+      stdio: 'ignore',
+    })
+    await expect.poll(() => existsSync(started), { interval: 5 }).toBe(true)
+    process.kill(-(replay.pid ?? 0), signal)
+    expect(await once(replay, 'exit')).toEqual([code, null])
+    const left = spawnSync('pgrep', ['-f', started], { encoding: 'utf8' }).stdout
+    for (const pid of left.split('\n')) if (pid !== '') process.kill(Number(pid), 'SIGKILL')
+    expect(left).toBe('')
+    expect(existsSync(join(folder, 'ran.txt'))).toBe(false)
+    await rm(started)
+  }
+})
 
 test('a Node program that is recorded as a command gets a hint', async () => {
   const workspace = await folderWith({ 'agent.mjs': 'console.log(1)' })

@@ -156,6 +156,8 @@ export interface Launch {
     folder: string,
   ) => ChildProcess
   readonly kill: (child: ChildProcess, signal: NodeJS.Signals) => void
+  /** True if the process gets no signals of the terminal, which could end it without what it started. */
+  readonly isDetached?: boolean
 }
 
 const PLAIN: Launch = { start: spawn, kill: (child, signal) => void child.kill(signal) }
@@ -261,13 +263,14 @@ export class TaskProcess {
   }
 
   spawn({ stdio, timeoutMs, launch = PLAIN }: AgentOptions): ChildProcess {
-    const options: SpawnOptions = {
-      cwd: this.#cwd,
-      env: this.#env,
-      stdio,
-      ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: 'SIGKILL' }),
+    const options: SpawnOptions = { cwd: this.#cwd, env: this.#env, stdio }
+    const child = launch.start(process.execPath, this.#args, options, this.#folder)
+    if (timeoutMs !== undefined) {
+      // `timeout` of Node would end only the process itself.
+      const timer = setTimeout(() => launch.kill(child, 'SIGKILL'), timeoutMs)
+      for (const end of ['exit', 'error']) child.once(end, () => clearTimeout(timer))
     }
-    return launch.start(process.execPath, this.#args, options, this.#folder)
+    return child
   }
 
   /**
@@ -275,16 +278,19 @@ export class TaskProcess {
    * clean up. Throws errors of Retake itself.
    */
   async run(options: AgentOptions): Promise<AgentEnd> {
+    using signals = catchSignals()
     const child = this.spawn(options)
     if (options.onOutput) child.stdout?.on('data', options.onOutput)
     const { launch = PLAIN, stopped } = options
     const kill = (signal: NodeJS.Signals): void => launch.kill(child, signal)
-    const end = await waitForEnd(
+    const ending = waitForEnd(
       child,
       cliErrors.AGENT_NOT_STARTED,
       stopOnAbort(stopped, kill),
-      kill,
+      launch,
     )
+    signals[Symbol.dispose]()
+    const end = await ending
     this.throwFailure()
     return end
   }
@@ -372,15 +378,21 @@ export function replayPermissions(
   ]
 }
 
+/** Lets signals wait, while a process starts, for `waitForEnd`: they are reported after this turn. */
+export const catchSignals = (): Disposable => ({ [Symbol.dispose]: onStopSignal(() => {}) })
+
 /** Waits for a process to end and forwards signals to it; then calls `release`. */
 export function waitForEnd(
   child: ChildProcess,
   notStarted: (cause: unknown) => Error,
   release: () => void,
-  kill = (signal: NodeJS.Signals): void => PLAIN.kill(child, signal),
+  { kill, isDetached = false }: Pick<Launch, 'kill' | 'isDetached'> = PLAIN,
 ): Promise<AgentEnd> {
   let interruptedBy: NodeJS.Signals | undefined
-  const stopForwarding = forwardSignals((signal) => (interruptedBy = signal), kill)
+  const stopForwarding = forwardSignals(isDetached, (signal) => {
+    interruptedBy = signal
+    return (): void => kill(child, signal)
+  })
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
@@ -418,20 +430,20 @@ export function stopOnAbort(
 }
 
 /**
- * Ctrl-C in a terminal reaches the agent directly, because it is in the same process group, so that
- * is never forwarded. A signal sent only to this process is, unless the agent has ended by then.
+ * Ctrl-C in a terminal reaches the agent directly if it is in the same process group, and is then
+ * never forwarded. A signal sent only to this process is, unless the agent has ended by then.
  */
 function forwardSignals(
-  onSignal: (signal: NodeJS.Signals) => void,
-  forward: (signal: NodeJS.Signals) => void,
+  isDetached: boolean,
+  onSignal: (signal: NodeJS.Signals) => () => void,
 ): () => void {
   const timers: NodeJS.Timeout[] = []
   // Opening process.stdin here would make the agent's pipe non-blocking.
   const typed = isatty(0) || process.stderr.isTTY
   const stop = onStopSignal((signal) => {
-    onSignal(signal)
-    if (signal === 'SIGINT' && typed) return
-    timers.push(setTimeout(() => forward(signal), GRACE_MS))
+    const forward = onSignal(signal)
+    if (isDetached) forward()
+    else if (signal !== 'SIGINT' || !typed) timers.push(setTimeout(forward, GRACE_MS))
   })
   return () => {
     stop()

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { rootCertificates } from 'node:tls'
-import { type AgentEnd, waitForEnd } from './agent-process.js'
+import { type AgentEnd, catchSignals, type Launch, waitForEnd } from './agent-process.js'
 import { ownCertificates, TRUST_VARIABLES } from '@retake/engine/proxy'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
@@ -18,6 +18,8 @@ export interface CommandProcess {
   readonly onStart?: (pid: number | undefined) => void
   /** Receives what the command writes to file descriptor 3, which is open only if this is set. */
   readonly onSaid?: (bytes: Buffer) => void
+  /** Ends the command, which then gets no signals of the terminal (default: it gets them). */
+  readonly kill?: Launch['kill']
 }
 
 export function runCommand(process: CommandProcess): Promise<AgentEnd> {
@@ -29,7 +31,11 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
     'pipe',
     ...(process.onSaid ? (['pipe'] as const) : []),
   ]
-  const child = spawn(file, args, { cwd: process.cwd, env: process.env, stdio })
+  const { cwd, env, kill } = process
+  const isDetached = kill !== undefined
+  // Otherwise a signal could end this process between the start and `waitForEnd`.
+  using _signals = catchSignals()
+  const child = spawn(file, args, { cwd, env, stdio, detached: isDetached })
   process.onStart?.(child.pid)
   if (process.onSaid) (child.stdio[3] as Readable | null)?.on('data', process.onSaid)
   for (const stream of ['stdout', 'stderr'] as const)
@@ -41,6 +47,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
     child,
     (cause) => cliErrors.COMMAND_NOT_STARTED(file, cause),
     () => input?.destroy(),
+    kill && { kill, isDetached },
   )
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RetakeError } from '@retake/engine/errors'
 import type { ProxyServer } from '@retake/engine/proxy'
+import { endWithDescendants } from '@retake/guard'
 import type { AgentEnd } from './agent-process.js'
 import { type CommandProcess, runCommand } from './command-process.js'
 import { cliErrors } from '../errors.js'
@@ -155,6 +156,8 @@ async function start(argv: readonly string[], command: SandboxedCommand): Promis
     env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin` },
     stdin: command.stdin(),
     ...(command.onStart && { onStart: command.onStart }),
+    // A signal ends bubblewrap and unshare, but not a sandbox that they are just setting up.
+    kill: endWithDescendants,
     onOutput: (stream, bytes) => {
       if (isReady) command.onOutput(stream, bytes)
       else before.push(bytes)
@@ -181,7 +184,8 @@ function outcome(
   const facts = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Fact)
   const [failed] = facts.flatMap((fact) => fact.failed ?? [])
   if (failed !== undefined) throw cliErrors.COMMAND_NOT_STARTED(command[0] ?? '', new Error(failed))
-  if (!facts.some(({ ready }) => ready))
+  // The user has stopped it, so it is not tried in another way.
+  if (end.interruptedBy === undefined && !facts.some(({ ready }) => ready))
     return { why: before.trim().split('\n')[0] || `it ended with code ${end.code}` }
   const last = facts.at(-1)
   const except = said.flatMap((line) => (line.startsWith('open ') ? [line.slice(5)] : []))

@@ -94,6 +94,7 @@ export class TrialSandbox {
       return {
         start,
         kill: isIsolated ? endWithDescendants : (child, signal) => child.kill(signal),
+        isDetached: isIsolated,
       }
     }
   }
@@ -119,7 +120,7 @@ export class TrialSandbox {
       command,
       stdio,
       (program, words, descriptors) =>
-        spawn(program, words, { ...options, cwd: '/', env, stdio: descriptors }),
+        spawn(program, words, { ...options, cwd: '/', env, stdio: descriptors, detached: true }),
     )
   }
 
