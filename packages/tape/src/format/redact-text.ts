@@ -39,11 +39,18 @@ function hideNamedValues(text: string, onNamed: OnNamed | undefined): string {
   let from = 0
   for (const { name, start, end } of namedSecrets(text)) {
     const value = text.slice(start, end)
-    const hidden = onNamed?.(name, value) ?? `retake-hidden-${name}`.slice(0, value.length)
-    masked += text.slice(from, start) + hidden.padEnd(value.length, 'x')
+    masked += text.slice(from, start) + (onNamed?.(name, value) ?? hiddenKey(name, value))
     from = end
   }
   return from === 0 ? text : masked + text.slice(from)
+}
+
+/** A key keeps its prefix, because programs and people recognise it by that. */
+function hiddenKey(name: string, value: string): string {
+  const masked = maskKeys(value)
+  return masked === value
+    ? `retake-hidden-${name}`.slice(0, value.length).padEnd(value.length, 'x')
+    : masked
 }
 
 // ── runs ────────────────────────────────────────────────────────────────────

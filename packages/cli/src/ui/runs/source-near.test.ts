@@ -10,6 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
+import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sourceNear } from './source-near.js'
 
@@ -29,9 +30,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(outer, { recursive: true }))
 
-/** The parts of a tape that matter here: where and when it was recorded. */
-const tapeOf = (cwd: string, startedAt = Date.now() + 60_000): Tape =>
-  ({ details: { cwd }, run: { startedAt } }) as Tape
+/** An empty run that was recorded in a folder. */
+function tapeOf(cwd: string, startedAt = Date.now() + 60_000): Tape {
+  const file = path.join(mkdtempSync(path.join(outer, 'tape-')), 'planted.tape')
+  const run = { id: 'planted', name: 'planted', startedAt, node: process.version, flags: [] }
+  TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, { cwd }).seal()
+  return openTape(file)
+}
 
 describe('the source around a location', () => {
   test('is shown without the keys in it', () => {
