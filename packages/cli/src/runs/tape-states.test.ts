@@ -75,28 +75,33 @@ describe('list, show, verify, the viewer and a report agree', () => {
     ])
   })
 
-  test('on a damaged tape, of which they show the intact part', async () => {
-    const kinds: [string, Buffer, number][] = [
-      ['a changed body', damagedAt('data: {"seq"'), 4],
-      ['a changed line', damagedAt('"kind":"file"'), 6],
-      ['junk after the seal', Buffer.concat([whole, Buffer.from('junk\n')]), ends.length],
-      [
-        'another index after the seal',
-        Buffer.concat([whole.subarray(0, ends[seal]), index]),
-        ends.length,
-      ],
-    ]
-    for (const [name, content, event] of kinds) {
+  /** Name, content, first damaged event, and what `list` says, which does not read every body. */
+  const damaged: [string, Buffer, number, string][] = [
+    ['a changed body', damagedAt('data: {"seq"'), 4, 'done'],
+    ['a changed line', damagedAt('"kind":"file"'), 6, 'damaged'],
+    ['junk after the seal', Buffer.concat([whole, Buffer.from('junk\n')]), ends.length, 'damaged'],
+    [
+      'another index after the seal',
+      Buffer.concat([whole.subarray(0, ends[seal]), index]),
+      ends.length,
+      'damaged',
+    ],
+  ]
+
+  test.each(damaged)(
+    'on a damaged tape, of which they show the intact part: %s',
+    async (_, content, event, list) => {
       const found = await statesOf(content)
-      expect(found, name).toMatchObject({
+      expect(found).toMatchObject({
         ...inAll('damaged'),
+        list,
         banner: event,
         verify: 'damaged',
         ok: false,
         isDamaged: true,
         events: event,
       })
-      expect(found.report[0], name).toContain(`The tape is damaged at event ${event}: `)
-    }
-  })
+      expect(found.report[0]).toContain(`The tape is damaged at event ${event}: `)
+    },
+  )
 })

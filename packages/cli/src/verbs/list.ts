@@ -21,7 +21,9 @@ export default {
   description: `A run is done, failed (with an error or exit code), killed (a signal ended it, or no
 end was recorded), stopped (a fork with --tail offline whose parent has no further answer),
 recording, cut off (it ended, but the end of its tape is missing) or damaged (its tape is not what
-was written). Steps are those on the tape, without tool calls that \`retake show\` infers
+was written). Checked are the lines of all records, the seal and the index, but not every recorded
+body, which \`retake verify\` and \`retake show\` do: a run may be listed as done although a body on
+its tape is damaged. Steps are those on the tape, without tool calls that \`retake show\` infers
 from the conversation. The last column shows the name of the run, followed by its error, its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes,
 which Retake rebuilds if it is missing or out of date.`,
   options: {
