@@ -67,8 +67,13 @@ export const cliErrors = errorTable({
   ],
   TEAM_FILE_INVALID: (name: string) => [
     `The server sent a file that does not belong to the run: ${name}.`,
-    'Its name or digest does not match the run.',
+    'Its name, size, digest or content does not match the run.',
     'Try again. If it happens again, the server or the connection cannot be trusted.',
+  ],
+  TEAM_ANSWER_INVALID: (about: string, why: string) => [
+    `The server sent an answer about ${about} that cannot be used.`,
+    why,
+    'Check the address of the server. If it is right, the server or the connection cannot be trusted.',
   ],
   CODE_NOT_PACKED: (run: string, why: string, fix?: string) => [
     `The program of run ${run} cannot be sent.`,

@@ -6,6 +6,7 @@ import { reason } from '@retake/engine/errors'
 import { trustedRunsFile } from '@retake/engine/runs'
 import { cliErrors } from '../errors.js'
 import { retryAfterMs, attempt } from '@retake/tape'
+import { parseJson } from '@retake/tape/format'
 
 export const TEAM_OPTIONS = {
   '--project <org/project>': 'project on the server (default: RETAKE_PROJECT)',
@@ -88,7 +89,9 @@ export class TeamClient {
         headers: { 'content-type': 'application/json' },
       }),
     })
-    return (await response.json()) as T
+    const value = parseJson(await boundedText(response, route))
+    if (value === undefined) throw cliErrors.TEAM_ANSWER_INVALID(route, 'It is not JSON.')
+    return value as T
   }
 
   /** Sends an idempotent request. Throws refusals with the server's message. */
@@ -116,8 +119,25 @@ export class TeamClient {
   }
 }
 
+/** An answer with the files of a run has a few hundred KB. */
+const JSON_MAX_BYTES = 32 << 20
+
+/** The body of an answer, which may be endless. */
+async function boundedText(response: Response, route: string): Promise<string> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    length += part.length
+    if (length > JSON_MAX_BYTES)
+      throw cliErrors.TEAM_ANSWER_INVALID(route, `It is longer than ${JSON_MAX_BYTES} bytes.`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
+
 async function refusal(response: Response, server: string): Promise<Error> {
-  const body = (await response.json().catch(() => undefined)) as
+  const text = await boundedText(response, response.url).catch(() => '')
+  const body = parseJson(text) as
     | { error?: { code?: string; what?: string; why?: string; fix?: string } }
     | undefined
   const { code, what, why = '', fix = '' } = body?.error ?? {}

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -14,7 +15,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { childrenFolder, RUN_FILE } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
-import { attempt } from '@retake/tape/format'
+import { attempt, isRecord, recordOf } from '@retake/tape/format'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
@@ -237,6 +238,11 @@ interface RemoteRun {
   }[]
 }
 
+/** Limits of what a server may send about one run. The server itself accepts less. */
+const FILES_MAX = 10_000
+const NAME_MAX = 255
+const ANCESTORS_MAX = 500
+
 /** Fetches a run and its ancestors into a folder. Existing runs stay unchanged. */
 export async function pullRun(
   client: TeamClient,
@@ -246,39 +252,97 @@ export async function pullRun(
   /** The runs that continue this one, by id. */
   children: readonly string[] = [],
 ): Promise<{ readonly run: string; readonly outcome: 'fetched' | 'exists' }[]> {
-  if (!RUN_FILE.test(`${id}.tape`) || children.includes(id)) throw cliErrors.TEAM_FILE_INVALID(id)
-  const remote = await client.json<RemoteRun>(
-    'GET',
-    `${runRoute(source)}/runs/${encodeURIComponent(id)}`,
+  if (!isRunId(id) || children.includes(id)) throw cliErrors.TEAM_FILE_INVALID(id)
+  if (children.length > ANCESTORS_MAX)
+    throw cliErrors.TEAM_ANSWER_INVALID(id, `It names more than ${ANCESTORS_MAX} ancestors.`)
+  const { run, files } = checkedRun(
+    await client.json<unknown>('GET', `${runRoute(source)}/runs/${encodeURIComponent(id)}`),
+    id,
   )
-  const { parent } = remote.run
   const before =
-    parent === null ? [] : await pullRun(client, source, parent, store, [...children, id])
+    run.parent === null ? [] : await pullRun(client, source, run.parent, store, [...children, id])
   const target = store.pathOf(id)
   if (existsSync(target)) return [...before, { run: id, outcome: 'exists' }]
   store.prepare()
   // The tape comes last, because it makes the run complete.
-  const files = remote.files.filter(({ name }) => !name.endsWith(CODE_SUFFIX))
   for (const file of files.toSorted((a, b) => b.name.length - a.name.length)) {
-    if (!isOwnName(file.name, id)) throw cliErrors.TEAM_FILE_INVALID(file.name)
     const response = await client.send('GET', `/api/v1/${file.link}`)
-    await saveFile(response, path.join(store.folder, file.name), file.digest)
+    await saveFile(response, path.join(store.folder, file.name), file, (draft) => {
+      if (file.name === `${id}.tape` && openOwnTape(draft).run.id !== id)
+        throw cliErrors.TEAM_FILE_INVALID(file.name)
+    })
   }
   return [...before, { run: id, outcome: 'fetched' }]
 }
 
-/** Names come from the server and must not leave the folder. */
-const isOwnName = (name: string, id: string): boolean =>
-  name === `${id}.tape` ||
-  (name.startsWith(`${id}.children/`) && /^[\w-][\w.-]*$/.test(name.slice(id.length + 10)))
+const isRunId = (id: unknown): id is string =>
+  typeof id === 'string' && RUN_FILE.test(`${id}.tape`) && id.length < NAME_MAX - '.children'.length
 
-async function saveFile(response: Response, file: string, digest: string): Promise<void> {
+/** Checks all of an answer before anything is written. Leaves out the code of the agent. */
+function checkedRun(answer: unknown, id: string): RemoteRun {
+  const { run, files } = recordOf(answer)
+  const invalid = (why: string): Error => cliErrors.TEAM_ANSWER_INVALID(id, why)
+  const { parent = null } = recordOf(run)
+  if (!isRecord(run) || (parent !== null && typeof parent !== 'string'))
+    throw invalid('It does not describe the run.')
+  if (!Array.isArray(files) || files.length > FILES_MAX || !files.every(isRemoteFile))
+    throw invalid('It does not have a list of files with names, digests and sizes.')
+  const wanted = files.filter(({ name }) => !name.endsWith(CODE_SUFFIX))
+  const foreign = wanted.find(({ name }) => !isOwnName(name, id))
+  if (foreign !== undefined) throw cliErrors.TEAM_FILE_INVALID(foreign.name.slice(0, NAME_MAX))
+  const names = new Set(wanted.map(({ name }) => name))
+  if (names.size < wanted.length) throw invalid('It names a file twice.')
+  if (!names.has(`${id}.tape`)) throw invalid('It names no tape.')
+  return { run: { id, parent }, files: wanted }
+}
+
+type RemoteFile = RemoteRun['files'][number]
+
+const isRemoteFile = (file: unknown): file is RemoteFile => {
+  const { name, digest, bytes, link } = recordOf(file)
+  return (
+    [name, digest, link].every((each) => typeof each === 'string') &&
+    Number.isSafeInteger(bytes) &&
+    (bytes as number) >= 0
+  )
+}
+
+/** Names come from the server and must not leave the folder. */
+const isOwnName = (name: string, id: string): boolean => {
+  const child = name.startsWith(`${id}.children/`) ? name.slice(id.length + 10) : undefined
+  return child === undefined
+    ? name === `${id}.tape`
+    : RUN_FILE.test(child) && child.length <= NAME_MAX - '.part'.length
+}
+
+/** Writes no more bytes than were announced. A file that is not right leaves nothing behind. */
+async function saveFile(
+  response: Response,
+  file: string,
+  { digest, bytes }: RemoteFile,
+  check: (draft: string) => void,
+): Promise<void> {
   mkdirSync(path.dirname(file), { recursive: true })
   const draft = `${file}.part`
+  const invalid = (): Error => cliErrors.TEAM_FILE_INVALID(path.basename(file))
   const hash = createHash('sha256')
-  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
-  body.on('data', (chunk: Buffer) => hash.update(chunk))
-  await pipeline(body, createWriteStream(draft, { mode: 0o600 }))
-  if (hash.digest('hex') !== digest) throw cliErrors.TEAM_FILE_INVALID(path.basename(file))
-  renameSync(draft, file)
+  let received = 0
+  const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunks) {
+      received += chunk.length
+      if (received > bytes) throw invalid()
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+  try {
+    const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
+    await pipeline(body, counted, createWriteStream(draft, { mode: 0o600 }))
+    if (received !== bytes || hash.digest('hex') !== digest) throw invalid()
+    check(draft)
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
 }
