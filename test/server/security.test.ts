@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as send } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { cookiePrefix } from '../../packages/server/dist/people/accounts.js'
+import { mutateRecords } from '../fuzz/mutate.mjs'
+import { Seeded } from '../simulation/seeded.mjs'
 import {
   type Answer,
   addMember,
@@ -261,6 +263,86 @@ test('attempts to sign in are limited by address, and one person does not block 
   expect((await poll('callback/sso')).status).not.toBe(429)
   // `retake login` polls every two seconds, from several terminals.
   for (let count = 0; count < 90; count++) expect((await poll('device/token')).status).toBe(400)
+})
+
+describe('pushes that no client sends', () => {
+  const route = '/api/v1/acme/projects/shop'
+  const file = { name: 'run-7.tape', digest: 'b'.repeat(64), bytes: 9 }
+  const lists: readonly unknown[] = [
+    undefined,
+    null,
+    {},
+    'run-7.tape',
+    [],
+    [null],
+    [[]],
+    [3],
+    Array.from({ length: 5000 }, () => file),
+    [file, file],
+    ...['../run-7.tape', '/tmp/run-7.tape', 'run-7\0.tape', 'x'.repeat(3000), '', null, {}].map(
+      (name) => [{ ...file, name }],
+    ),
+    ...['../../../etc', 'B'.repeat(64), '', null, ['b'.repeat(64)]].map((digest) => [
+      { ...file, digest },
+    ]),
+    ...[-1, 0.5, 1e300, '9', null, 2 ** 40].map((bytes) => [{ ...file, bytes }]),
+  ]
+  const as = () => ({ ...owner, origin: 'https://retake.test' })
+  const codeOf = (text: string): unknown =>
+    (JSON.parse(text) as { error?: { code?: unknown } }).error?.code
+
+  test('a list of files that is none is refused with a code', async () => {
+    for (const files of lists)
+      for (const [to, body] of [
+        ['uploads', { files }],
+        ['runs', { run: 'run-7', files }],
+      ] as const) {
+        const { status, text } = await requestHere(as(), 'POST', `${route}/${to}`, body)
+        const name = `${to} ${JSON.stringify(files)?.slice(0, 80)}: ${text}`
+        expect([status >= 400 && status < 500, codeOf(text)], name).toEqual([
+          true,
+          expect.stringMatching(/^(?:REQUEST_INVALID|TOO_LARGE)$/),
+        ])
+      }
+  })
+
+  test('other fields are refused with a code', async () => {
+    const files = [file]
+    for (const more of [
+      { run: null },
+      { run: {} },
+      { run: '../run-7' },
+      { run: 'run-7\0' },
+      { run: 'x'.repeat(3000) },
+      { tags: 'a' },
+      { tags: [null] },
+      { note: {} },
+    ]) {
+      const body = { run: 'run-7', files, ...more }
+      const { status, text } = await requestHere(as(), 'POST', `${route}/runs`, body)
+      expect([status, codeOf(text)], JSON.stringify(more)).toEqual([422, 'REQUEST_INVALID'])
+    }
+  })
+
+  test('changed records are accepted, or refused with a code, and nothing is written elsewhere', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'retake-security-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const codes = new Set<unknown>()
+    for (let at = 0; at < 16; at++) {
+      const random = new Seeded(`push:${at}`)
+      const tape = writeRun(folder, `changed-${at}`, 'socks')
+      writeFileSync(tape, mutateRecords(random, readFileSync(tape)).bytes)
+      const api = { ...team, request: requestHere }
+      const { status, text } = await pushTape(api, as(), ['acme', 'shop'], tape)
+      expect(status, `${at}: ${text}`).toBeLessThan(500)
+      codes.add(status < 300 ? status : codeOf(text))
+    }
+    expect(codes).toEqual(new Set([201, 'TAPE_REFUSED']))
+    expect(readdirSync(path.dirname(team.data))).toEqual(['data'])
+    const { text } = await requestHere(as(), 'GET', `${route}/runs?q=socks`)
+    for (const { id } of (JSON.parse(text) as { runs: { id: string }[] }).runs)
+      expect(id).toMatch(/^changed-\d+$/)
+  }, 120_000)
 })
 
 describe('requests that nobody expects', () => {

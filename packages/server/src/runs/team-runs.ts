@@ -1,6 +1,7 @@
 import type { RunCard } from '@retake/web'
 import { sql } from 'kysely'
 import { reason, RetakeError } from '@retake/engine/errors'
+import { recordOf } from '@retake/tape/format'
 import {
   type Actor,
   type AuditEntry,
@@ -1023,13 +1024,14 @@ function checkFiles(files: unknown, { maxFileBytes }: Settings): void {
   if (!Array.isArray(files) || files.length === 0 || files.length > FILES_MAX)
     throw invalid(`It must have 1 to ${FILES_MAX} files.`)
   const names = new Set<string>()
-  for (const { name, digest, bytes } of files as Partial<StoredFile>[]) {
+  for (const file of files as unknown[]) {
+    const { name, digest, bytes } = recordOf(file)
     if (typeof name !== 'string' || name.length > 250 || !isFileName(name))
       throw invalid(`"${String(name).slice(0, 80)}" is not a valid file name.`)
     if (names.has(name)) throw invalid(`${name} occurs twice.`)
     names.add(name)
     if (typeof digest !== 'string' || !isDigest(digest)) throw invalid(`${name} has no digest.`)
-    if (bytes === undefined || !Number.isSafeInteger(bytes) || bytes < 0)
+    if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0)
       throw invalid(`${name} has no size.`)
     if (bytes > maxFileBytes) throw serverErrors.TOO_LARGE(name, bytes, maxFileBytes)
   }
