@@ -90,9 +90,12 @@ export function strengthOf(name: string): Strength {
   let strength = strengths.get(name)
   if (strength !== undefined) return strength
   strength = judge(name)
-  if (strengths.size < STRENGTHS_MAX) strengths.set(name, strength)
+  if (strengths.size < STRENGTHS_MAX) strengths.set(ownText(name), strength)
   return strength
 }
+
+/** A copy of a slice: an engine may keep the whole text in memory as long as a slice of it. */
+export const ownText = (slice: string): string => JSON.parse(JSON.stringify(slice)) as string
 
 function judge(name: string): Strength {
   const words = name

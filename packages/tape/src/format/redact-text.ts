@@ -1,5 +1,5 @@
 import { decodeBase64, encodeBase64 } from './known-values.js'
-import { isHeaderName, namedSecrets } from './named-secrets.js'
+import { isHeaderName, namedSecrets, ownText } from './named-secrets.js'
 import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js'
 
 /**
@@ -167,7 +167,7 @@ function namesSecret(name: string): boolean {
   let verdict = known.get(name)
   if (verdict !== undefined) return verdict
   verdict = (looksSecret(name) || /^authorization$/i.test(name)) && !NOT_SECRET_IN_TEXT.test(name)
-  if (known.size < KNOWN_MAX) known.set(name, verdict)
+  if (known.size < KNOWN_MAX) known.set(ownText(name), verdict)
   return verdict
 }
 
