@@ -100,6 +100,9 @@ function placesOf(value, found = [], level = 0) {
   return found
 }
 
+/** A copy: a later change of the value must not change the next cases. */
+const pickOther = (random, list) => structuredClone(random.pick(list))
+
 function otherValue(random, old) {
   const roll = random.next()
   // Most often of the same type, which a check of types alone does not see.
@@ -114,10 +117,10 @@ function otherValue(random, old) {
   if (roll < 0.6 && typeof old === 'boolean') return !old
   if (roll < 0.63) return raw(deep(random))
   if (roll < 0.66)
-    return { $: random.pick(TAGS), v: random.pick([...NUMBERS, ...TEXTS, ...OTHERS]) }
+    return { $: random.pick(TAGS), v: pickOther(random, [...NUMBERS, ...TEXTS, ...OTHERS]) }
   if (roll < 0.7) return [old, old]
   if (roll < 0.73) return { a: old }
-  return random.pick(random.pick([NUMBERS, TEXTS, OTHERS]))
+  return pickOther(random, random.pick([NUMBERS, TEXTS, OTHERS]))
 }
 
 /** More levels than the functions here can walk through. */
