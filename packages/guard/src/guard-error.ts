@@ -187,8 +187,8 @@ export const guardErrors = denialTable({
 export const descriptorDenial = (tool: string, fd: number): Denial => ({
   code: 'DESCRIPTOR_NOT_ALLOWED',
   rule: 'guard/process',
-  what: `Tool "${tool}" tried to give descriptor ${fd} of this process to a program.`,
-  why: 'The call has not opened it, so the program could use open files and connections of others.',
+  what: `Tool "${tool}" tried to use or pass on descriptor ${fd} of this process.`,
+  why: 'The call has not opened it, so it may be an open file or connection of others.',
   allowed: "Open the file in the tool, or use 'pipe'.",
 })
 

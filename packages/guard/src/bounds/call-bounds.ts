@@ -1,6 +1,12 @@
 import path from 'node:path'
 import { natives, outsideRuns } from '@retake/engine/hook'
-import { type Denial, GuardError, guardErrors, processEndDenial } from '../guard-error.js'
+import {
+  type Denial,
+  descriptorDenial,
+  GuardError,
+  guardErrors,
+  processEndDenial,
+} from '../guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { type NetworkBounds, portOf } from './network-bounds.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
@@ -165,6 +171,12 @@ export class CallBounds {
   log(fd: number, location: string | undefined): void {
     if (this.#opened?.has(fd) === true) this.checkOver()
     if (location !== undefined) this.#refuseOwn(ownFileDenial('write', location))
+  }
+
+  /** Checks a descriptor that is not a file, such as a connection of the program. */
+  connection(fd: number): void {
+    this.checkOver()
+    if (this.#isScoped() && !this.hasOpened(fd)) this.refuse(descriptorDenial(this.tool, fd))
   }
 
   /** Calls `release` when the call ends. Returns a function that unregisters it. */

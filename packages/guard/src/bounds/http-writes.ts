@@ -20,15 +20,23 @@ interface Head {
 }
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\xff]+) HTTP/1\\.([01])$`)
+/** Some HTTP servers also answer requests with the protocols of streams, such as `GET / RTSP/1.0`. */
+const REQUEST_LINE = new RegExp(
+  `^(${TOKEN}) ([\\x21-\\xff]+) (HTTP/1\\.[01]|(?:RTSP|ICE)/\\d\\.\\d)$`,
+)
 const HEADER_LINE = new RegExp(`^(${TOKEN}):([^\\r\\0]*)$`)
 /** The beginning of a request line that is not complete. */
 const MAYBE_REQUEST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}(?:[ \t]|$)/
 const LONGEST_METHOD = 41
-const OVERRIDES = /^x-(?:http-method(?:-override)?|method-override)$/
+const OVERRIDES = /^x[-_](?:http[-_]method(?:[-_]override)?|method[-_]override)$/i
+/** Fields that a proxy would remove before the server sees them. */
+const UNFRAMED = /(?:^|[\s,])(?:content-length|transfer-encoding|host)(?:$|[\s,])/i
 /** Fields of trailers that some servers read as if they were headers. */
 const NO_TRAILER = /^(?:content-length|transfer-encoding|host)$/
 const LONGEST_HEAD = 1 << 20
+
+/** True for a header that names another method. Servers with CGI variables read `_` as `-`. */
+export const overridesMethod = (name: string): boolean => OVERRIDES.test(name)
 
 const LF = 10
 const CR = 13
@@ -149,7 +157,11 @@ export class HttpWrites {
       return undefined
     }
     const [, name = '', value = ''] = HEADER_LINE.exec(line) ?? []
-    if (name === '' || (isTrailer && NO_TRAILER.test(name.toLowerCase()))) return 'syntax'
+    if (
+      name === '' ||
+      (isTrailer && (NO_TRAILER.test(name.toLowerCase()) || overridesMethod(name)))
+    )
+      return 'syntax'
     const fields = this.#head?.fields
     const key = name.toLowerCase()
     const values = fields?.get(key)
@@ -167,12 +179,14 @@ export class HttpWrites {
         this.#at = 'opaque'
         return undefined
       }
-      if (!this.#mayBeOther || /\sHTTP\/1/i.test(given)) return 'syntax'
+      if (!this.#mayBeOther || /\sHTTP\/\d/i.test(given)) return 'syntax'
       this.#line = given
       this.#becomeOpaque()
       return undefined
     }
     if (this.#announced === 0) return 'beyond'
+    const isHttp = found[3]?.startsWith('HTTP') === true
+    if (!isHttp && !this.#mayBeOther) return 'syntax'
     this.#head = { line: found, fields: new Map() }
     this.#at = 'head'
     return undefined
@@ -180,20 +194,24 @@ export class HttpWrites {
 
   #onHeadEnd(): FramingProblem | undefined {
     const { line, fields } = this.#head as Head
-    const [, method = '', target = '', minor] = line
+    const [, method = '', target = '', protocol = ''] = line
+    const isHttp = protocol.startsWith('HTTP')
     const lengths = fields.get('content-length') ?? []
     const encodings = fields.get('transfer-encoding') ?? []
     if (lengths.length + encodings.length > 1) return 'length'
     if (lengths.some((length) => !/^\d{1,15}$/.test(length))) return 'length'
     if (encodings.some((encoding) => encoding.toLowerCase() !== 'chunked')) return 'length'
-    if (encodings.length > 0 && minor === '0') return 'length'
-    const overrides = [...fields].flatMap(([name, values]) => (OVERRIDES.test(name) ? values : []))
-    this.onHead({ method, target, hosts: fields.get('host') ?? [], overrides })
+    if (encodings.length > 0 && protocol !== 'HTTP/1.1') return 'length'
+    if (fields.get('connection')?.some((names) => UNFRAMED.test(names)) === true) return 'length'
+    const overrides = [...fields].flatMap(([name, values]) => (overridesMethod(name) ? values : []))
+    const hosts = fields.get('host') ?? []
+    if (!isHttp) this.onOpaque(method.charCodeAt(0))
+    if (isHttp || hosts.length > 0) this.onHead({ method, target, hosts, overrides })
     // Clients write by hand into a tunnel that they have opened.
     if (method === 'CONNECT') this.#announced = undefined
     else if (this.#announced !== undefined) this.#announced -= 1
     this.#left = Number(lengths[0] ?? 0)
-    this.#mayBeOther = method === 'CONNECT' || fields.has('upgrade')
+    this.#mayBeOther = !isHttp || method === 'CONNECT' || fields.has('upgrade')
     if (encodings.length > 0) this.#at = 'size'
     else this.#at = this.#left > 0 ? 'body' : this.#afterMessage()
     return undefined

@@ -113,7 +113,7 @@ export function decodedString(value: unknown): string | undefined {
   try {
     let found: unknown = value
     // A JSON text may be encoded more than once.
-    while (typeof found === 'string' && /^\s*"/.test(found)) found = JSON.parse(found)
+    while (typeof found === 'string' && /^\s*"/.test(found)) found = JSON.parse(found.trim())
     return typeof found === 'string' ? found : undefined
   } catch {
     return undefined
@@ -123,7 +123,8 @@ export function decodedString(value: unknown): string | undefined {
 function parse(text: string): object | undefined {
   try {
     let found: unknown = text
-    while (typeof found === 'string') found = JSON.parse(found)
+    // Many tools remove a byte order mark before they parse.
+    while (typeof found === 'string') found = JSON.parse(found.trim())
     return typeof found === 'object' && found !== null ? found : undefined
   } catch {
     return undefined

@@ -11,6 +11,28 @@ function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
     return (value) =>
       typeof value === 'object' && value !== null ? fitIf(wireEqual(toWire(value), wire)) : NO
   }
+  const single = singleTest(operand, ignoreCase)
+  if (typeof operand !== 'string' && typeof operand !== 'number') return single
+  // A tool that accepts a list or an object in place of one value uses all of its members.
+  const within = (value: unknown): boolean => {
+    if (isCollection(value)) return [...valuesOf(value)].some(within)
+    if (single(value) !== NO) return true
+    const parsed = parsedText(value)
+    return parsed === UNREADABLE || (parsed !== undefined && within(parsed))
+  }
+  return (value) => single(value) || (within(value) ? UNKNOWN : NO)
+}
+
+const isCollection = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
+
+const valuesOf = (value: object): Iterable<unknown> =>
+  value instanceof Map || value instanceof Set
+    ? (value as Map<unknown, unknown>).values()
+    : Object.values(value)
+
+/** Compares one value with a plain operand. */
+function singleTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   const loose = looseTest(operand)
   if (typeof operand === 'string' && ignoreCase) {
     const folded = operand.toLowerCase()
@@ -222,7 +244,7 @@ function containsTest(
   const [part, loosePart] = [fold(String(operand)), plainly(String(operand))]
   const fitOf = (text: string): Fit =>
     fold(text).includes(part) ? YES : loosely(text).includes(loosePart) ? UNKNOWN : NO
-  const equal = equalTest(operand, ignoreCase)
+  const equal = singleTest(operand, ignoreCase)
   const member = (each: unknown): Fit => {
     const fit = equal(each)
     if (fit !== NO) return fit

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import v8 from 'node:v8'
+import { attempt } from '@retake/tape/format'
 import {
   disk,
   type FileCall,
@@ -117,6 +118,9 @@ function checkGlob(check: FileCheck, [patterns, options]: readonly unknown[]): v
  * path. A file that the program opened only for writing counts as a log, which may be written even
  * after the call.
  *
+ * A connection of the program is refused under a scope: bytes written to it are not checked as
+ * requests. Pipes may be written like logs.
+ *
  * Not checked: a `FileHandle` that was opened before the call, because the program gave that file to
  * the tool, and descriptors on systems without `/proc`.
  */
@@ -130,6 +134,7 @@ export function checkDescriptor(
   const location = pathOf(fd)
   for (const each of bounds) {
     if (location !== undefined && !(isLogging && opensOnlyToWrite(fd))) each.file(access, location)
+    else if (location === undefined && isConnection(fd, isLogging)) each.connection(fd)
     else if (isLogging) each.log(fd, location)
     else each.checkOver()
   }
@@ -160,6 +165,12 @@ function accessMode(fd: number): number | undefined {
 }
 
 const ACCESS_MODE = 3
+
+/** True for a socket and the like, and, unless it is written like a log, for a pipe. */
+function isConnection(fd: number, isLogging: boolean): boolean {
+  const target = attempt(() => disk.readlinkSync(`/proc/self/fd/${fd}`), '')
+  return /^(?:socket|anon_inode):/.test(target) || (target.startsWith('pipe:') && !isLogging)
+}
 
 /** The path behind a descriptor; undefined for sockets and pipes. */
 function pathOf(fd: number): string | undefined {

@@ -16,6 +16,7 @@ import {
   undoAll,
 } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
+import { overridesMethod } from '../../bounds/http-writes.js'
 import type { Peer } from '../../bounds/network-bounds.js'
 import { currentBounds, refusalIn } from '../current-bounds.js'
 import { announceConnect, asHttpWork, endWithCall, isOfCall, lend } from './sockets.js'
@@ -287,19 +288,39 @@ function sessionPrototype(): Session {
 /** Throws if a request with these headers is refused. */
 export function checkStream(bounds: readonly CallBounds[], origin: URL, headers: Headers): void {
   if (bounds.length === 0) return
-  const pseudo = (name: string): string | undefined => {
-    const value = Array.isArray(headers)
-      ? (headers as string[])[(headers as string[]).indexOf(name) + 1]
-      : (headers as http2.OutgoingHttpHeaders)[name]
-    return value === undefined ? undefined : String(value)
-  }
-  const target = `${origin.origin}${pseudo(':path') ?? '/'}`
+  const fields = fieldsIn(headers)
+  const valuesOf = (...names: string[]): string[] =>
+    names.flatMap((wanted) => fields.flatMap(([name, value]) => (name === wanted ? [value] : [])))
+  const [method = 'GET', ...others] = valuesOf(':method')
+  const [path = '/'] = valuesOf(':path')
+  const hosts = valuesOf(':authority', 'host')
+  const target = `${origin.origin}${path}`
+  const url = new URL(URL.canParse(target) ? target : origin)
   checkHttpRequest(bounds, {
-    method: pseudo(':method') ?? 'GET',
-    url: new URL(URL.canParse(target) ? target : origin),
-    host: pseudo(':authority') ?? pseudo('host'),
-    isUpgrade: pseudo(':protocol') === 'websocket',
+    method,
+    url: new URL(url),
+    host: hosts[0],
+    isUpgrade: valuesOf(':protocol').includes('websocket'),
   })
+  const overrides = fields.flatMap(([name, value]) => (overridesMethod(name) ? [value] : []))
+  const written = method === 'CONNECT' ? (hosts[0] ?? '') : path
+  const head = { method, target: written, hosts, overrides: [...others, ...overrides] }
+  for (const each of bounds) each.network((scope) => scope.checkWritten(head, peerOf(url)))
+}
+
+/** Headers with their names in lower case, as they are sent. */
+function fieldsIn(headers: Headers): [name: string, value: string][] {
+  const given: [string, unknown][] = Array.isArray(headers)
+    ? (headers as readonly string[]).flatMap((name, index, all) =>
+        index % 2 === 0 ? [[name, all[index + 1]]] : [],
+      )
+    : Object.entries(headers)
+  return given.flatMap(([name, values]) =>
+    [values]
+      .flat()
+      .filter((value) => value !== undefined && value !== null)
+      .map((value): [string, string] => [name.toLowerCase(), String(value)]),
+  )
 }
 
 /** Runs `fetch` for guarded calls. Checks the request and each redirect. */

@@ -209,7 +209,14 @@ export function patchListening(): Undo {
   return replace(net.Server.prototype, 'listen', function (this: net.Server, ...args: unknown[]) {
     const bounds = currentBounds()
     if (bounds.length === 0) return native.apply(this, args)
-    const refusal = refusalIn(() => checkListening(bounds))
+    const refusal = refusalIn(() => {
+      checkListening(bounds)
+      // A local socket is an entry of a folder.
+      const [first] = args as [string | { readonly path?: unknown } | undefined]
+      const pipe = typeof first === 'string' && Number.isNaN(Number(first)) ? first : pathIn(first)
+      if (pipe !== undefined && !pipe.startsWith('\0'))
+        for (const each of bounds) each.file('write', pipe)
+    })
     if (refusal) {
       process.nextTick(() => this.emit('error', refusal))
       return this
@@ -220,6 +227,11 @@ export function patchListening(): Undo {
     })
     return native.apply(this, args)
   })
+}
+
+function pathIn(options: unknown): string | undefined {
+  const { path: pipe } = (options ?? {}) as { readonly path?: unknown }
+  return typeof pipe === 'string' ? pipe : undefined
 }
 
 function checkListening(bounds: readonly CallBounds[]): void {
