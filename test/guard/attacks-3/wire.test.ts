@@ -15,7 +15,9 @@ const seenBy =
     const { method, url, headers, trailers } = request as http.IncomingMessage
     const fields = Object.entries({ ...headers, ...(request.complete ? trailers : {}) })
     // Servers with CGI variables, such as PHP and WSGI, cannot tell `_` from `-`.
-    const override = fields.find(([key]) => /^x-http-method/.test(key.replaceAll('_', '-')))?.[1]
+    const override = fields.find(([key]) =>
+      key.replaceAll('_', '-').startsWith('x-http-method'),
+    )?.[1]
     const host = headers.host ?? ''
     const authority = headers[':authority'] ?? ''
     seen.push(`${name} ${String(override ?? method)} ${url} ${host} ${String(authority)}`)
@@ -80,7 +82,7 @@ const TOOLS: Readonly<Record<string, (options: Options) => unknown>> = {
   http: ({ url, trailers, header, body, ...options }) =>
     new Promise((resolve, reject) => {
       const request =
-        url === undefined ? http.request(options) : http.request(url, options as object)
+        url === undefined ? http.request(options as object) : http.request(url, options as object)
       request.on('error', reject)
       request.on('response', (response) => resolve(response.resume().statusCode))
       request.on('upgrade', (_response, socket) => resolve(socket.destroy()))
@@ -232,7 +234,7 @@ const CASES: Readonly<Record<string, Case>> = {
       {
         kind: 'hosts',
         tool: 'socket',
-        attack: () => ({ ...at(), text: [...text.replaceAll('OWN', own())] }),
+        attack: () => ({ ...at(), text: text.replaceAll('OWN', own()).split('') }),
       },
     ]),
   ),

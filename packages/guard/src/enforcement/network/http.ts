@@ -308,13 +308,15 @@ export function checkStream(bounds: readonly CallBounds[], origin: URL, headers:
   for (const each of bounds) each.network((scope) => scope.checkWritten(head, peerOf(url)))
 }
 
+type Header = string | number | null | undefined
+
 /** Headers with their names in lower case, as they are sent. */
 function fieldsIn(headers: Headers): [name: string, value: string][] {
-  const given: [string, unknown][] = Array.isArray(headers)
+  const given: [string, Header | readonly Header[]][] = Array.isArray(headers)
     ? (headers as readonly string[]).flatMap((name, index, all) =>
         index % 2 === 0 ? [[name, all[index + 1]]] : [],
       )
-    : Object.entries(headers)
+    : Object.entries(headers as http2.OutgoingHttpHeaders)
   return given.flatMap(([name, values]) =>
     [values]
       .flat()
