@@ -22,6 +22,13 @@ test('the sample shows a policy, a contract and a replay, in 80 columns', async 
   const [, run = ''] = /retake audit (\S+)/.exec(stdout) ?? []
   expect((await retake(['audit', run])).stdout).toContain('3 calls, 1 done, 2 denied')
 
+  // Two programs, two runs: checking an output starts no tape of its own.
+  const listed = (await retake(['list', '--json'])).stdout.trim().split('\n')
+  expect(listed.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual([
+    'contract',
+    'policy',
+  ])
+
   // "And nothing else": the denied tool has removed nothing.
   const note = join(folder, '.retake/sample/notes/today.txt')
   expect(readFileSync(note, 'utf8')).toBe('Water the plants.')

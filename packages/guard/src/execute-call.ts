@@ -102,8 +102,9 @@ export class CallExecution {
     using deadline = new Deadline({ ms: timeoutMs })
     const { signal } = deadline
     const idempotencyKey = key ?? guardedCallKey(fingerprint, occurrence)
-    const looking = this.call.within(() =>
-      tool.options.verify?.(this.#args(), { idempotencyKey, signal }),
+    const looking = this.call.within(
+      () => tool.options.verify?.(this.#args(), { idempotencyKey, signal }),
+      this.operation.session,
     )
     const late = new Promise<Verified>((resolve) =>
       signal.addEventListener('abort', () => resolve('unknown'), { once: true }),
@@ -229,7 +230,8 @@ export class CallExecution {
     }
     const check = (): CheckedOutput | Promise<CheckedOutput> => checkOutput(tool, outcome.value)
     // A schema may run code of the tool, so it runs within the scopes of the tool.
-    const checking = tool.options.output === undefined ? check() : this.call.within(check)
+    const checking =
+      tool.options.output === undefined ? check() : this.call.within(check, this.operation.session)
     return whenReady(checking, (checked) => this.#checked(facts, outcome, checked))
   }
 

@@ -121,12 +121,14 @@ export class GuardedCall {
     return session.draw('guard-before', decide, { isOutdated: isAllowedNow }) ?? undefined
   }
 
-  /** Runs code from the options of the tool within its scopes. */
-  within<T>(work: () => T): T {
+  /**
+   * Runs code from the options of the tool within its scopes. Once the call has begun, pass its
+   * session: a call that continues outside of the recording would start a tape of the guard's own.
+   */
+  within<T>(work: () => T, session = this.run.tapes.session()): T {
     const { run, tool, name, around } = this
     if (tool === undefined) return work()
     const bounds = new CallBounds(name, toolScopes(run.policy.scopes, tool), around)
-    const session = run.tapes.session()
     return insideTool(session.owner ?? session, work, checkOf(bounds))
   }
 
