@@ -215,6 +215,25 @@ test('the shared part of a branch is known and not read again', () => {
   expect(reads).not.toContain(2)
 })
 
+test('a request that a fork changed is the first difference, in both directions', () => {
+  const parent = refund(60)
+  const branch = refund(60)
+  const run = { ...branch.run, id: 'run-b', parent: { run: 'run-a', seq: 4, chain: '' } }
+  Object.defineProperty(branch, 'run', { value: run })
+  const edits = [
+    { target: 'request', path: 'messages.2.content', value: 'within 30 days' },
+  ] as const
+  branch.details = { branch: { kind: 'fork', at: '2', edits } }
+  const found = diffRuns(parent.view(), branch.view(), { shared: undefined })
+  expect(found.first).toMatchObject({ in: 'step', a: '2', path: 'request.messages.2.content' })
+  expect(found.steps[0]?.fields[0]).toMatchObject({
+    a: '{"text":"within 60 days"}',
+    b: 'within 30 days',
+  })
+  const back = diffRuns(branch.view(), parent.view(), { shared: undefined })
+  expect(back.steps[0]?.fields[0]).toMatchObject({ a: 'within 30 days' })
+})
+
 describe('laws over whole runs', () => {
   const word = fc.constantFrom('refund', 'order', 'policy', 'ship', 'window', 'price', 'day')
   const step = fc.record({

@@ -1,4 +1,4 @@
-import { defined, type RunView, type Step } from '@retake/tape'
+import { attempt, defined, getPath, type RunView, type Step } from '@retake/tape'
 import { firstIndex } from '@retake/tape/format'
 import { asJson } from '../json-value.js'
 import { DIFF_AREAS, type DiffArea, sharedLabels, sharedPart } from './run-diff.js'
@@ -13,7 +13,7 @@ import type {
   StepDiff,
   StepRef,
 } from './run-diff.js'
-import { type FieldDiffs, profileOf, sharedProfile } from './step-content.js'
+import { type FieldDiff, type FieldDiffs, profileOf, sharedProfile } from './step-content.js'
 import { StepComparer, type StepProfile } from './step-content.js'
 import { diffToolLists } from './tool-list-diff.js'
 
@@ -31,7 +31,7 @@ export const diffRuns = (
   const [left, right] = [a, b].map(({ steps }) =>
     steps.map((step) => (known.has(step.label) ? sharedProfile(step) : profileOf(step))),
   ) as [StepProfile[], StepProfile[]]
-  const { steps, same } = diffSteps(left, right, new Set(only))
+  const { steps, same } = diffSteps(left, right, new Set(only), editedRequests(a, b))
   const toolLists = only.includes('tools') ? diffToolLists(a, b) : []
   const output = only.includes('output') ? diffOutput(a, b) : []
   const outcome =
@@ -59,6 +59,45 @@ export const diffRuns = (
 
 const NOTHING: FieldDiffs = { fields: [], carried: [], isInAnswerOnly: false }
 
+/**
+ * Finds what forks changed in the requests of two steps. Tapes contain requests as the agent made
+ * them, so their bodies do not differ there. A change of every request is found once.
+ */
+const editedRequests = (
+  a: RunView,
+  b: RunView,
+): ((left: Step, right: Step) => readonly FieldDiff[]) => {
+  const reported = new Set<string>()
+  return (left, right) => {
+    const [before, now] = [a.requestEdits(left), b.requestEdits(right)]
+    const paths = [...new Set([...before, ...now].map(({ path = '' }) => path))]
+    return paths.flatMap((path) => {
+      const sides = [
+        sentAt(
+          left,
+          path,
+          before.findLast((edit) => (edit.path ?? '') === path),
+        ),
+        sentAt(
+          right,
+          path,
+          now.findLast((edit) => (edit.path ?? '') === path),
+        ),
+      ] as const
+      const key = JSON.stringify([path, ...sides])
+      if (reported.has(key)) return []
+      reported.add(key)
+      return diffJson(...sides, `request.${path}`).map((diff) => ({ ...diff, area: 'requests' }))
+    })
+  }
+}
+
+/** The value that was sent at a path: that of the fork, or that of the agent. */
+const sentAt = (step: Step, path: string, edit: { readonly value: unknown } | undefined): unknown =>
+  edit
+    ? edit.value
+    : attempt(() => getPath(step.exchange()?.request.json ?? step.call()?.args, path))
+
 /** The event that completed the answer; for an inferred tool call, the request with its result. */
 const answeredAt = ({ seq, answerSeqs }: Step): number => answerSeqs.at(-1) ?? seq
 
@@ -82,6 +121,7 @@ const diffSteps = (
   a: readonly StepProfile[],
   b: readonly StepProfile[],
   only: ReadonlySet<DiffArea>,
+  editsOf: ReturnType<typeof editedRequests>,
 ): { steps: StepDiff[]; same: number } => {
   const comparer = new StepComparer()
   /** `since`: the event of the first run in which the difference arose. */
@@ -93,8 +133,13 @@ const diffSteps = (
     const [left, right] = [a[pair.a ?? -1], b[pair.b ?? -1]]
     if (left !== undefined && right !== undefined) {
       paired.push([left.step, right.step])
-      const compared =
+      const edited = editsOf(left.step, right.step)
+      const content =
         left.digest === right.digest ? NOTHING : comparer.compare(left.step, right.step)
+      const compared =
+        edited.length === 0
+          ? content
+          : { ...content, fields: [...edited, ...content.fields], isInAnswerOnly: false }
       const fields = compared.fields.filter(({ area }) => only.has(area))
       const carried = only.has('messages') ? compared.carried : []
       const isMoved = pair.moved === true && concerns(left.step, only)

@@ -1,5 +1,6 @@
 import { attempt } from '../values/attempt.js'
 import type {
+  BranchEdit,
   CallEvent,
   NoteEvent,
   OutputEvent,
@@ -163,6 +164,25 @@ export class RunView {
 
   get totals(): RunTotals {
     return (this.#totals ??= sumSteps(this.steps))
+  }
+
+  /**
+   * Changes that a fork made to the request of a step. The tape contains the request as the agent
+   * made it.
+   */
+  requestEdits({ label, kind, answerSeqs }: Step): readonly BranchEdit[] {
+    const { branch } = this.#tape.details
+    const { parent } = this
+    if (branch === undefined || parent === undefined) return []
+    const isSent = answerSeqs.some((seq) => {
+      const event = this.#tape.event(seq)
+      return seq >= parent.seq && !('from' in event && event.from !== undefined)
+    })
+    return branch.edits.filter(({ target, at = branch.at }) =>
+      target === 'every request'
+        ? kind === 'model' && isSent
+        : target === 'request' && at === label,
+    )
   }
 
   /** Everything that was not captured, each call site once. */
