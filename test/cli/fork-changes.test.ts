@@ -182,7 +182,13 @@ test('several steps are changed in one fork, each when the branch reaches it', a
 
 test('--set of a value in a tool result that a model step sent says how to change it', async () => {
   const server = await startModelServer({
-    answers: [{ toolCalls: [{ name: 'price', args: {}, id: 'call_1' }] }, { text: 'It is 3.' }],
+    answers: [
+      { toolCalls: [{ name: 'price', args: {}, id: 'call_1' }] },
+      { text: 'It is 3.' },
+      { toolCalls: [{ name: 'price', args: {}, id: 'call_1' }] },
+      { text: 'It is 3.' },
+      { text: 'Sure.' },
+    ],
   })
   onTestFinished(() => server.stop())
   const folder = await makeProject({
@@ -192,7 +198,12 @@ const messages = [{ role: 'user', content: 'What is the price?' }]
 const create = () => new OpenAI().chat.completions.create({ model: 'gpt-4o-mini', messages })
 messages.push((await create()).choices[0].message)
 messages.push({ role: 'tool', tool_call_id: 'call_1', content: JSON.stringify({ price: 3 }) })
-console.log((await create()).choices[0].message.content)
+const { message } = (await create()).choices[0]
+console.log(message.content)
+if (process.env.ASKS_AGAIN) {
+  messages.push(message, { role: 'user', content: 'Sure?' })
+  await create()
+}
 `,
   })
   const retake = (...args: string[]) =>
@@ -202,6 +213,14 @@ console.log((await create()).choices[0].message.content)
   expect(forked.code).toBe(1)
   expect(forked.stderr).toContain('STEP_NOT_RECORDED')
   expect(forked.stderr).toContain(`--at 2 --request 'messages.2.content="…"'`)
+
+  // A conversation that goes on repeats the result, so it must be changed there too.
+  const longer = await run(process.execPath, [cli, 'record', 'agent.mjs'], folder, {
+    env: { ...server.env, ASKS_AGAIN: '1' },
+  })
+  expect(longer.code).toBe(0)
+  const repeated = await retake('fork', 'last', '--at', '2', '--set', 'price=4')
+  expect(repeated.stderr).toContain(`--at 2 --every-request 'messages.2.content="…"'`)
 })
 
 test('a change at a step that the branch does not reach is reported', async () => {

@@ -6,6 +6,14 @@ import { errorTable, type FileBefore, reason, RetakeError, valueTexts } from '@r
 export { closestName } from './closest-name.js'
 export { errorTable, reason, RetakeError }
 
+/** Where the result of an unwrapped tool was sent to the model. */
+export interface InferredResult {
+  readonly step: string
+  readonly path: string
+  /** True if later requests repeat it at the same path, as the history of a conversation does. */
+  readonly isRepeated: boolean
+}
+
 const SHOWN_MISMATCHES = 3
 const SHOWN_LENGTH = 300
 
@@ -161,10 +169,12 @@ export const errors = errorTable({
       ? `\`retake show ${run}\` lists them; \`retake resume ${run}\` continues where it was cut off.`
       : `\`retake show ${run}\` lists them.`,
   ],
-  STEP_NOT_RECORDED: (run: string, label: string, sent: { step: string; path: string }) => [
+  STEP_NOT_RECORDED: (run: string, label: string, sent: InferredResult) => [
     `The call of step ${label} of run ${run} is not on the tape.`,
     'The tool is not wrapped in tool(), so only the result that the model got in the next request is known.',
-    `Change the result in that request: retake fork ${run} --at ${sent.step} --request '${sent.path}="…"'.`,
+    sent.isRepeated
+      ? `Change the result in that request and the later ones: retake fork ${run} --at ${sent.step} --every-request '${sent.path}="…"'.`
+      : `Change the result in that request: retake fork ${run} --at ${sent.step} --request '${sent.path}="…"'.`,
   ],
   CHANGE_DOES_NOT_FIT: (what: string, why: string) => [
     `${what} cannot be changed in this way.`,

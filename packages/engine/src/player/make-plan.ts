@@ -24,7 +24,7 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape/format'
-import { errors } from '../errors.js'
+import { errors, type InferredResult } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import type { ChildPlan, ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
@@ -246,13 +246,22 @@ function refuseUnwrappedResult(
 const parsed = (value: unknown): unknown =>
   typeof value === 'string' ? attempt(() => JSON.parse(value) as unknown) : value
 
-/** The step and the path at which the result of an unwrapped tool was sent to the model. */
-function resultOf(tape: Tape, inferred: Step): { readonly step: string; readonly path: string } {
+/** Where the result of an unwrapped tool was sent to the model. */
+function resultOf(tape: Tape, inferred: Step): InferredResult {
   const [sentAt = 0] = inferred.answerSeqs
-  const reporter = viewOf(tape).recordedSteps.find(({ seq }) => seq === sentAt)
+  const { recordedSteps } = viewOf(tape)
+  const reporter = recordedSteps.find(({ seq }) => seq === sentAt)
   const result = inferred.call()?.result
   const found = reporter && pathTo(requestPayload(tape, reporter).data, result)
-  return { step: reporter?.label ?? '', path: found ?? 'messages.N.content' }
+  const later = recordedSteps
+    .filter(({ kind, seq }) => kind === 'model' && seq > sentAt)
+    .map((step) => attempt(() => getPath(requestPayload(tape, step).data, found ?? '')))
+    .filter((value) => value !== undefined)
+  return {
+    step: reporter?.label ?? '',
+    path: found ?? 'messages.N.content',
+    isRepeated: later.length > 0 && later.every((value) => isDeepStrictEqual(value, result)),
+  }
 }
 
 /** The path of the last occurrence of a value in a payload, in the syntax of `--request`. */
