@@ -121,7 +121,7 @@ test('by default, models and GET requests are live, and nothing with effects is'
   expect([answers, warnings, liveTools]).toEqual([{}, [], []])
   expect(live).toEqual([...modelLabels, LABELS.embeddings, LABELS.shop])
   expect(describe).toBe(
-    'free: models live · tools as recorded · requests live · processes as recorded',
+    'free steps: models live · tools as recorded · requests live · processes as recorded',
   )
 })
 

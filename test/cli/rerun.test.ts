@@ -162,7 +162,7 @@ test('says where it went live, why, and what that saved', async () => {
   expect(said).toBe(`rerun ${id} as a branch of ${from} · exit code 6
   first difference at step 6, event N: POST URL/v1/chat/completions differs in body.messages[0].content (agent.mjs:22:22)
   steps    1–5 served (saved $N) · 6–12 live $N
-  saved    5 requests · N tokens · $N · TIME (5 steps served)
+  saved    5 requests · N tokens · $N · TIME (5 steps not live)
   paid     7 requests · N tokens · $N (7 steps live)
   next     retake diff ${from} ${id}
 `)

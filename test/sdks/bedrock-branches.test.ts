@@ -168,7 +168,7 @@ describe.each(sampled(['http2', 'http1'], (protocol) => protocol === 'http2'))(
         ...recorded.stdout.split('\n').slice(0, 2),
         'Heard four, seen: Heard two, seen: Heard one, seen: nothing',
       ])
-      expect(rerun.stderr).toContain('(2 steps served)')
+      expect(rerun.stderr).toContain('(2 steps not live)')
       expect(rerun.stderr).toContain('(1 step live)')
       const [only] = rerun.sent
       expect(only?.isValid).toBe(true)

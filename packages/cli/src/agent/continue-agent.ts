@@ -318,7 +318,7 @@ function stepsLine(steps: readonly ContinuedStep[]): string {
 
 function factLines(facts: BranchFacts, paint: Paint): string[] {
   return [
-    `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${count(facts.savedTokens)} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} served)`,
+    `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${count(facts.savedTokens)} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} not live)`,
     `  paid     ${[plural(facts.paidRequests, 'request'), `${count(facts.paidTokens)} tokens`, money(facts.paidUsd)].join(' · ')} (${plural(facts.live, 'step')} live)`,
   ]
 }

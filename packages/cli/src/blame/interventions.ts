@@ -227,7 +227,7 @@ const HOW_MAX = 40
 const LABELS_MAX = 8
 
 /**
- * How free steps are answered, on one line: `free: models live · tools as recorded · step 4
+ * How free steps are answered, on one line: `free steps: models live · tools as recorded · step 4
  * neutral`. Combines kinds whose steps are all answered alike.
  */
 function describeInterventions(
@@ -241,7 +241,7 @@ function describeInterventions(
     if (hows.length === 1) return [`${KINDS[kind]} ${hows[0]}`]
     return hows.map((how) => `${named(alike.filter((step) => howOf(step) === how))} ${how}`)
   })
-  return `free: ${parts.join(' · ')}`
+  return `free steps: ${parts.join(' · ')}`
 }
 
 function named(steps: readonly Step[]): string {

@@ -227,12 +227,18 @@ export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
   const shown = look.full ? news : news.slice(0, FIELDS_MAX)
   const hidden = [
     ...(news.length > shown.length ? [plural(news.length - shown.length, 'more difference')] : []),
-    ...(carried.length > 0 ? [`${plural(carried.length, 'message')} as in earlier steps`] : []),
+    ...(carried.length > 0
+      ? [
+          `${plural(carried.length, 'message')} that differ${carried.length === 1 ? 's' : ''} as in earlier steps`,
+        ]
+      : []),
   ]
   return [
     headLine(diff, look),
     ...shown.flatMap((field) => fieldLines(field, look)),
-    ...(hidden.length > 0 ? [`  ${look.paint('dim', `… and ${hidden.join(', ')}`)}`] : []),
+    ...(hidden.length > 0
+      ? [`  ${look.paint('dim', `${shown.length > 0 ? '… and ' : ''}${hidden.join(', ')}`)}`]
+      : []),
     ...usageLines(diff, look),
   ]
 }
@@ -279,7 +285,10 @@ function usageLines({ a, b, fields, change }: StepDiff, { paint, width }: DiffLo
 
 /** `usage.input 36 → 40` in the words of a bill. */
 function usageFact({ path, a, b }: FieldDiff): string {
-  if (path === 'costUsd') return `cost ${cost(a as number) || '?'} → ${cost(b as number) || '?'}`
+  if (path === 'costUsd') {
+    const [before, now] = [a, b].map((usd) => cost(usd as number) || '?')
+    return before === now ? `cost ≈ ${now}` : `cost ${before} → ${now}`
+  }
   const name = path.replace(/^usage\.?/, '') || 'usage'
   return `${NAMES[name] ?? name} ${shown(a)} → ${shown(b)}`
 }

@@ -50,23 +50,23 @@ const AROUND = 5
 const COMMANDS: Readonly<Record<string, StepCommand>> = {
   next: {
     aliases: ['n'],
-    help: 'to the step that is answered next',
+    help: 'go to the next step, in the order of answers',
     run: async ({ timeline, options }) => at(await timeline.next(options), timeline),
   },
   back: {
     aliases: ['b'],
-    help: 'to the step that was answered before',
+    help: 'go back one step, in the order of answers',
     run: async ({ timeline, options }) => at(await timeline.back(options), timeline),
   },
   lane: {
     argument: '[back] [N]',
-    help: 'next or back within this lane, or lane N',
+    help: 'next or back in this lane, or go to lane N',
     run: async (context) => at(await followLane(context), context.timeline),
   },
   continue: {
     aliases: ['c'],
     argument: '[expr]',
-    help: 'to the next step where expr is true, or to the end',
+    help: 'go on until expr is true, or to the end',
     run: async ({ timeline, argument, options }) => {
       const condition = argument === '' ? undefined : checkExpression(argument)
       return at(await timeline.continue(condition, options), timeline, argument)
@@ -75,14 +75,14 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   'reverse-continue': {
     aliases: ['rc'],
     argument: '<expr>',
-    help: 'to the last earlier step where expr was true',
+    help: 'go back until expr was true',
     run: async ({ timeline, argument, options }) =>
       at(await timeline.reverseContinue(checkExpression(argument), options), timeline, argument),
   },
   jump: {
     aliases: ['j'],
     argument: '<N>',
-    help: 'to step N',
+    help: 'go to step N',
     run: async ({ timeline, argument, options }) =>
       at(await timeline.jump(argument, options), timeline),
   },
@@ -124,7 +124,7 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
   watch: {
     aliases: ['w'],
     argument: '[expr]',
-    help: 'show expr at every stop; without it, list what is watched',
+    help: 'show expr at every stop; alone: list them',
     run: async ({ timeline, argument, options }) => {
       if (argument !== '') await timeline.watch(watchable(argument), options)
       return watchesOf(timeline)

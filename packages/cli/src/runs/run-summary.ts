@@ -10,7 +10,7 @@ import {
   tapeErrors,
   attempt,
 } from '@retake/tape'
-import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
+import { plural, runEnd, runStatus, type RunStatus } from '@retake/tape/present'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
 import { isCutOff, isRecording, type RunStore } from './run-store.js'
 import { changedTags, tagsFileOf } from './run-tags.js'
@@ -219,14 +219,18 @@ export function checkTape(tape: Tape): {
   const common = { events, digest, signature, ...(durability && { durability }) }
   if (problem !== undefined)
     return { ...common, integrity: 'damaged', detail: `event ${problem.seq}: ${problem.message}` }
-  if (tape.isComplete) return { ...common, integrity: 'intact', detail: `${events} events` }
+  if (tape.isComplete) return { ...common, integrity: 'intact', detail: plural(events, 'event') }
   if (isBeingWritten(tape.path))
-    return { ...common, integrity: 'recording', detail: `${events} events so far` }
+    return { ...common, integrity: 'recording', detail: `${plural(events, 'event')} so far` }
   const missing =
     tape.status === 'sealed' ? 'the index after its seal is incomplete' : 'it has no seal'
   const unsynced =
     durability === 'process'
       ? '; not synced (durability process): a power cut may have lost more of it'
       : ''
-  return { ...common, integrity: 'cut off', detail: `${events} events, then ${missing}${unsynced}` }
+  return {
+    ...common,
+    integrity: 'cut off',
+    detail: `${plural(events, 'event')}, then ${missing}${unsynced}`,
+  }
 }

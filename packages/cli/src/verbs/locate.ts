@@ -49,7 +49,10 @@ function locateLines(
 function historyLine(steps: readonly string[], width: number): string[] {
   const named = steps.length > 12 ? [...steps.slice(0, 10), '…', ...steps.slice(-1)] : steps
   return [
-    cutTo(`Sent again as history of the conversation with step ${named.join(', ')}`, width),
+    cutTo(
+      `Sent again as history of the conversation with ${steps.length === 1 ? 'step' : 'steps'} ${named.join(', ')}`,
+      width,
+    ),
     '(--all shows them)',
   ]
 }

@@ -21,6 +21,7 @@ project, in $XDG_STATE_HOME/retake or ~/.local/state/retake.`,
       const { id } = tape.run
       const starts = startLine(tape)
       if (options.json) printJson({ run: id, tape: tape.path, starts })
+      else if (starts === '') process.stderr.write(`${id} starts no program: nothing to trust\n`)
       else process.stderr.write(`trusted ${id}: it starts ${starts}\n`)
     }
     return 0
