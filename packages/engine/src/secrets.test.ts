@@ -146,3 +146,18 @@ test('a named secret keeps its placeholder', () => {
   mask.add(name, `sk-${random}`)
   expect(mask.text(`use sk-${random} now`)).toContain(`sk-retake-hidden-${name}`)
 })
+
+test('a variable that says where a secret is, or how long, is not hidden', () => {
+  const env = {
+    PASSWORD_FILE: '/var/shop/login',
+    PASSWORD_MIN_LENGTH: '12',
+    TOKEN_URL: 'https://login.example/oauth',
+    SHOP_SORT_KEY: 'price_ascending',
+  }
+  expect(maskedEnvironment(env)).toEqual(env)
+  const secret = maskedEnvironment({
+    TOKEN_URL: `https://me:${value}@login.example/oauth`,
+    ORDERS_WEBHOOK_URL: `https://hooks.example/${value}`,
+  })
+  expect(JSON.stringify(secret)).not.toContain(value)
+})

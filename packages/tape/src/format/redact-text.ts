@@ -98,9 +98,14 @@ const NOT_SECRET =
 const SETTING =
   /[_-](?:url|uri|host|port|type|mode|method|file|path|dir|sock|socket|name|user|username|ttl|timeout|enabled|disabled|length|size|count|limit|rounds|required|provider|scheme|domain|agent_pid)$/i
 
+/** Where a secret is, or how long: `PASSWORD_FILE`. The address of a webhook is one itself. */
+const ABOUT_SECRET =
+  /^(?!.*(?:webhook|database|connection)).*(?:_(?:FILE|PATH|DIR|UR[LI]|LENGTH|MIN|MAX|TTL)|(?:SORT|PARTITION)_KEY)$/i
+
 /** True if a variable of this name probably contains a secret. */
 export const looksSecret = (name: string): boolean =>
   !NOT_SECRET.test(name) &&
+  !ABOUT_SECRET.test(name) &&
   (SECRET_NAME.test(name) || (SECRET_WORD.test(name) && !SETTING.test(name)))
 
 /** Names in bodies whose values only look like secrets. */
@@ -264,7 +269,8 @@ function hideNamedInside(run: string): string {
     isHex
       ? text.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)))
       : latin1(decodeBase64(text))
-  if (!PRINTABLE.test(decode(run.slice(0, 24)))) return run
+  // Most runs end here: the start of an id is no text.
+  if (!PRINTABLE.test(decode(run.slice(0, 8)))) return run
   const text = decode(run)
   if (!PRINTABLE.test(text)) return run
   const masked = hideNamedValues(text, undefined)
