@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { strengthOf } from './named-secrets.js'
+import { namedSecrets, strengthOf } from './named-secrets.js'
 import { redactText } from './redact-text.js'
 
 test('names that were judged do not keep the bodies that they are from in memory', () => {
@@ -19,4 +19,33 @@ test('names that were judged do not keep the bodies that they are from in memory
   }
   collect()
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(20e6)
+})
+
+const password = ['planted', 'K4', 'lamp', '7q'].join('')
+const key = '0f3a9c81'.repeat(4)
+
+test.each([
+  [`define( 'DB_PASSWORD', '${password}' );`, password],
+  [`define("DB_PASSWORD", "planted-words-only");`, 'planted-words-only'],
+  [`| api key | ${key} |`, key],
+  [`La mia password è ${password}.`, password],
+  [`Mein Passwort lautet ${password}, danke.`, password],
+])('the secret in %s is found', (text, secret) => {
+  expect(namedSecrets(text).map(({ start, end }) => text.slice(start, end))).toEqual([secret])
+})
+
+test.each([
+  "define('password', readPassword())",
+  "assert('password', 'planted-words-only')",
+  '| password | required |',
+  'La password è obbligatoria.',
+])('nothing is found in %s', (text) => {
+  expect(namedSecrets(text)).toEqual([])
+})
+
+test('a name is found anywhere in a long text, after letters that are not English', () => {
+  for (const before of ['', 'a', 'ab', 'abc', 'ü', 'パ'.repeat(5)]) {
+    const text = `${before.padEnd(80_000, ' lamp')} {"password": "${password}"}`
+    expect(namedSecrets(text).map(({ start, end }) => text.slice(start, end))).toEqual([password])
+  }
 })

@@ -241,6 +241,8 @@ function quoteAt(
   return found === null ? undefined : { text: found[0], length: found[0].length }
 }
 
+/** A constant of PHP: `define('DB_PASSWORD', '…')` */
+const DEFINE = /\bdefine\([ \t]{0,4}$/
 const CONDITION = /[?(][ \t]{0,2}$/
 
 const matchAt = (expression: RegExp, text: string, at: number): RegExpExecArray | null => {
@@ -258,6 +260,22 @@ function* valuesAfter(text: string, name: Name, strength: Strength): Generator<N
   if (isQuoted) at += quote.length
   // `user[password]=`
   else if (text[at] === ']' || /^%5D/i.test(text.slice(at, at + 3))) at += text[at] === ']' ? 1 : 3
+  if (
+    isQuoted &&
+    DEFINE.test(text.slice(Math.max(0, start - quote.length - 16), start - quote.length))
+  ) {
+    const comma = matchAt(/\s{0,4},\s{0,4}/y, text, at)
+    const open = comma === null ? undefined : quoteAt(text, at + comma[0].length)
+    if (comma === null || open === undefined) return
+    const from = at + comma[0].length + open.length
+    const close = closingQuote(text, from, open.text)
+    if (
+      close !== undefined &&
+      isSecretValue(text.slice(from, close), { name: name.name, strength }, 'data')
+    )
+      yield { name: name.name, start: from, end: close }
+    return
+  }
   // The branch of a condition: `is ? 'pass' : 'fail'`, or an argument
   if (
     isQuoted &&
@@ -543,7 +561,7 @@ function sqlLiteral(text: string, from: number, index: number): Range | undefine
 function inSentence(text: string, { name, end }: Name): Range | undefined {
   if (/^(?:pin|otp|totp|cvv|sid|sig|pass|pw|authorization)$/i.test(name)) return undefined
   const found = matchAt(
-    /[ \t]{1,2}(?:is|was|are|to|should be|will be|as)?[ \t]{0,2}(?:now |set to |called )?[:=]?[ \t]{0,2}/iy,
+    /[ \t]{1,2}(?:is|was|are|to|should be|will be|as|ist|lautet|est|es|è|é|\|)?[ \t]{0,2}(?:now |set to |called )?[:=]?[ \t]{0,2}/iy,
     text,
     end,
   )
