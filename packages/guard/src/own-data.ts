@@ -12,6 +12,15 @@ export function ownData<T>(data: T): T {
 export const ownFields = <T extends object>(data: T): T =>
   isPlain(data) ? fill(data, (member) => member) : data
 
+/** The opposite of `ownData`, for data that is only written to a tape. */
+export function ordinaryData(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(ordinaryData)
+  if (!isPlain(data)) return data
+  return Object.fromEntries(
+    Object.entries(data).map(([key, member]) => [key, ordinaryData(member)]),
+  )
+}
+
 function fill<T extends object>(data: T, copy: (member: unknown) => unknown): T {
   const copied = Object.create(null) as Record<string, unknown>
   for (const key of Object.keys(data)) copied[key] = copy((data as Record<string, unknown>)[key])

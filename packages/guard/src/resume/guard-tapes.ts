@@ -19,7 +19,7 @@ import {
   toolOwner,
 } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
-import { ownFields } from '../own-data.js'
+import { ordinaryData, ownFields } from '../own-data.js'
 import type { GuardOptions } from '../guard.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { amountOf, isNothing } from '../limits/amount.js'
@@ -254,8 +254,8 @@ export class GuardTapes {
     const { resumes } = this
     const opened = {
       guard: name,
-      policy: { hash, policies: policies.map((each) => toWire(each)) },
-      ...(limits && { limits: toWire(limits) }),
+      policy: { hash, policies: policies.map((each) => toWire(ordinaryData(each))) },
+      ...(limits && { limits: toWire(ordinaryData(limits)) }),
       durability,
       environment: environment(),
       ...(resumes.length > 0 && { resumes }),
