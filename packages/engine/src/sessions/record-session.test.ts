@@ -61,7 +61,7 @@ test('processes take numbers as arguments, as in Node', async () => {
   const { session } = openSession()
   const args = ['-p', 'process.argv[1]', 7] as string[]
   await insideRun(session, async () => {
-    expect(`${spawnSync(process.execPath, args).stdout}`).toBe('7\n')
+    expect(spawnSync(process.execPath, args).stdout.toString()).toBe('7\n')
     const child = spawn(process.execPath, args)
     expect(`${(await once(child.stdout, 'data'))[0]}`).toBe('7\n')
     await once(child, 'close')

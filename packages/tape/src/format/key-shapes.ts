@@ -246,7 +246,8 @@ const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
   // The private part of a JSON web key.
   {
     has: 'kty',
-    shape: String.raw`(?<=\\*"kty\\*"[^{}]{0,2048}|(?=[^{}]{0,2048}\\*"kty\\*"))(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,4}:\s{0,4}\\*")([\w-]{20,1024})(?=\\*")`,
+    // What is around it is looked at last, because that is slow.
+    shape: String.raw`(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,4}:\s{0,4}\\*")([\w-]{20,1024})(?=\\*")(?:(?<=\\*"kty\\*"[^{}]{0,3200})|(?=[^{}]{0,2048}\\*"kty\\*"))`,
   },
   {
     has: 'Private-Lines',

@@ -1,6 +1,6 @@
 import { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
-import { Duplex, Readable, Writable } from 'node:stream'
+import { Duplex, type DuplexOptions, Readable, type Writable } from 'node:stream'
 import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import type { BodyForm } from '@retake/tape/format'
 import { siteField } from '../../call-site.js'
@@ -274,9 +274,9 @@ export class TapeChild {
 
   /** As in Node, it has the methods of a readable stream; python-shell calls `setEncoding`. */
   #makeStdin(): Duplex {
-    const stdin = new Duplex({
-      // The types of Node do not have this option.
-      ...{ readable: false },
+    // The types of Node do not have `readable`.
+    const options: DuplexOptions & { readonly readable: boolean } = {
+      readable: false,
       write: (chunk: Buffer, _encoding, done: Done) => {
         this.#write(chunk)
         // A real server does not get requests that the tape answers.
@@ -292,8 +292,8 @@ export class TapeChild {
         this.#inputEnded()
         done()
       },
-    })
-    return this.#referenced(stdin, 0)
+    }
+    return this.#referenced(new Duplex(options), 0)
   }
 
   #makeReadable(pipe: number): Readable {
