@@ -34,8 +34,16 @@ const PROGRAMS: readonly {
   { program: /^/, pair: /^(?:-u|--user)(?==|$)/ },
 ]
 
+/** Command lines in command lines, such as `sh -c 'ssh host "curl …"'`. */
+const DEPTH_MAX = 4
+
 /** Arguments of a program, without secrets. Also looks into a command line that is one argument. */
-export function maskedArguments(file: string, given: readonly string[], hide: Hide): string[] {
+export function maskedArguments(
+  file: string,
+  given: readonly string[],
+  hide: Hide,
+  depth = 0,
+): string[] {
   const program = PROGRAMS.filter((each) => each.program.test(nameOf(file)))
   const masked: string[] = []
   for (const [at, argument] of given.entries()) {
@@ -44,7 +52,9 @@ export function maskedArguments(file: string, given: readonly string[], hide: Hi
       afterName(before, argument, hide) ??
         ofProgram(program, before, argument, hide) ??
         withName(argument, hide) ??
-        (argument.includes(' ') ? inCommandLine(argument, hide) : argument),
+        (argument.includes(' ') && depth < DEPTH_MAX
+          ? inCommandLine(argument, hide, depth + 1)
+          : argument),
     )
   }
   return masked
@@ -98,7 +108,7 @@ function ofProgram(
 }
 
 /** `sh -c 'curl -u ann:X …'` */
-function inCommandLine(line: string, hide: Hide): string {
+function inCommandLine(line: string, hide: Hide, depth: number): string {
   let masked = ''
   let from = 0
   const words = [
@@ -113,7 +123,7 @@ function inCommandLine(line: string, hide: Hide): string {
       continue
     }
     const word = double ?? single ?? raw
-    const [shown = word] = maskedArguments(command ?? '', [before, word], hide).slice(1)
+    const [shown = word] = maskedArguments(command ?? '', [before, word], hide, depth).slice(1)
     if (shown !== word) {
       masked += line.slice(from, index) + raw.replace(word, () => shown)
       from = index + raw.length

@@ -175,7 +175,7 @@ export class SecretMask {
 
   /** Like `add`, but does not change a value that already has a placeholder, or is one. */
   learn(name: string, value: string): void {
-    if (this.#withoutKnown(value) === value && !value.includes(HIDDEN)) this.add(name, value)
+    if (this.#withoutKnown(value) === value && !/retake-h|x{8}/.test(value)) this.add(name, value)
   }
 
   /** Registers secrets in the environment of a child process, given as `NAME=value`. */

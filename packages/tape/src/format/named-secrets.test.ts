@@ -49,3 +49,11 @@ test('a name is found anywhere in a long text, after letters that are not Englis
     expect(namedSecrets(text).map(({ start, end }) => text.slice(start, end))).toEqual([password])
   }
 })
+
+test.each(['signature', 'thoughtSignature', 'thought_signature'])(
+  'the %s of a reasoning is not hidden: the model wants it back unchanged',
+  (name) => {
+    const answer = JSON.stringify({ type: 'thinking', [name]: 'Eq3b'.repeat(20) + '==' })
+    expect(redactText(answer)).toBe(answer)
+  },
+)

@@ -173,6 +173,8 @@ function judge(name: string): Strength {
   if (/^(?:(?:x|proxy|original|forwarded)?authorization|identifiedby)$/.test(joined))
     return joined === 'identifiedby' ? 'password' : 'authorization'
   if (joined === 'code' || joined === 'authorizationcode' || joined === 'authcode') return 'code'
+  // Models sign their reasoning, and want it back unchanged.
+  if (/^(?:thought|thinking|reasoning)?signature$/.test(joined)) return 'none'
   // Most agents and servers also have sessions that are not secret, whose ids are UUIDs.
   if (SESSION.test(joined) || /_auth$/i.test(name)) return 'secret'
   if (NOT_A_VALUE_AT_END.has(last) || words.some((word) => NOT_A_VALUE.has(word))) return 'none'
