@@ -39,9 +39,9 @@ export function crashEvent(seed, seq) {
     const event = { type: 'request', seam: 'fetch', method: 'POST', url: 'https://m/', headers }
     return { event, body: conversation(seed, seq) }
   }
-  if (kind < 70) {
+  if (kind < 70 && seq > 1) {
     const body = Buffer.alloc(hash.readUInt16LE(1), hash)
-    return { event: { type: 'result', op: Math.max(1, seq - 1) }, body }
+    return { event: { type: 'result', op: seq - 1 }, body }
   }
   if (kind < 100) return { event: { type: 'draw', kind: 'Math.random', value: kind / 256 } }
   const large = kind < 108 ? 100_000 + 10 * hash.readUInt16LE(1) : hash.readUInt16LE(1) % 2000

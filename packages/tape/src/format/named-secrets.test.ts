@@ -57,3 +57,8 @@ test.each(['signature', 'thoughtSignature', 'thought_signature'])(
     expect(redactText(answer)).toBe(answer)
   },
 )
+
+test('the code of an error is not hidden, also beside words of OAuth', () => {
+  const error = '{"code":"ERR_HTTP2_STREAM_ERROR","stack":"at oauth.callback (client_id)"}'
+  expect(redactText(error)).toBe(error)
+})

@@ -363,7 +363,8 @@ function* afterSeparator(
       isOAuth(text, start) &&
       value.length >= 8 &&
       !isPlaceholder(value) &&
-      !/^[a-z_]+$/i.test(value)
+      // The code of an error is no code of OAuth.
+      !/^[a-z_]+$|^[A-Z][A-Z\d_]+$/.test(value)
     )
       yield { name, start: at, end }
     return
@@ -387,7 +388,7 @@ const isAttribute = (text: string, start: number, end: number): boolean =>
 const FORM = /^[\w.%+[\]-]{1,64}=[^\s&]{0,512}(?:&[\w.%+[\]-]{1,64}=[^\s&]{0,2048}){0,64}$/
 
 const isOAuth = (text: string, at: number): boolean =>
-  /grant_type|redirect_uri|client_id|[?&]state=|state(?:=|%3D)|oauth|callback|code_verifier/i.test(
+  /grant_type|redirect_uri|client_id|[?&]state=|state(?:=|%3D)|oauth|\/callback\?|code_verifier/i.test(
     text.slice(Math.max(0, at - 400), at + 800),
   )
 
