@@ -161,3 +161,13 @@ test('a variable that says where a secret is, or how long, is not hidden', () =>
   })
   expect(JSON.stringify(secret)).not.toContain(value)
 })
+
+test('a password that is not ASCII is hidden in bytes without changing their length', () => {
+  const mask = new SecretMask()
+  const body = Buffer.from(JSON.stringify({ name: 'Jörg', password: 'größe-1182-für-alle' }))
+  const masked = mask.bytes(body)
+  expect(masked).toHaveLength(body.length)
+  expect(Buffer.from(masked).toString()).toMatch(
+    /^\{"name":"Jörg","password":"retake-hidden[^"]*"\}$/,
+  )
+})

@@ -292,10 +292,15 @@ export class SecretMask {
   #redactedBytes(text: string, compression: CompressionOptions): string {
     if (this.redactor !== undefined && !this.#findPersonal(decodedText(text)))
       return blankText(text)
-    return this.#redacted(text, compression)
+    return this.#redacted(text, compression, true)
   }
 
-  #redacted(text: string, compression: CompressionOptions = REPACKED): string {
+  #redacted(
+    text: string,
+    compression: CompressionOptions = REPACKED,
+    /** The text has one character per byte. */
+    isBytes = false,
+  ): string {
     const learned = this.#learned
     // Bytes inside a value are base64 on the tape, which is Retake's encoding, not the program's.
     const unwrapped = mayContainBytes(text)
@@ -306,13 +311,17 @@ export class SecretMask {
         })
       : text
     const known = this.#withoutKnown(unwrapped)
-    const redacted = redactText(known, (name, value) => {
+    const redacted = redactText(known, (name, found) => {
+      const value = isBytes && !isAscii(found) ? utf8Of(found) : found
+      // Bytes that are no text.
+      if (value === undefined) return found
       this.noteHidden(value)
       if (this.#learned < LEARNED_MAX && isSpecific(value)) {
         this.#learned += 1
         this.learn(name, value)
       }
-      return placeholderFor(name, value)
+      const placeholder = placeholderFor(name, value)
+      return value === found ? placeholder : latin1(Buffer.from(placeholder))
     })
     return learned === this.#learned ? redacted : this.#withoutKnown(redacted)
   }
@@ -590,6 +599,12 @@ function contentIn(event: NewEvent, origin: Origin | undefined): Content {
 }
 
 const strictText = new TextDecoder('utf-8', { fatal: true })
+
+const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
+
+/** Decodes a text with one character per byte; undefined if it is not UTF-8. */
+const utf8Of = (text: string): string | undefined =>
+  attempt(() => strictText.decode(Buffer.from(text, 'latin1')))
 
 /**
  * Decodes a text with one character per byte; unchanged if it is not UTF-8. Characters may be cut

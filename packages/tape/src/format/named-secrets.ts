@@ -617,6 +617,7 @@ function isSecretValue(
 ): boolean {
   const { length } = value
   if (length < 3 || length > VALUE_MAX || isPlaceholder(value)) return false
+  if (CONTROL.test(value)) return false
   if (NOT_A_SECRET.test(value) || REFERENCE.test(value)) return false
   if (MNEMONIC.test(value)) return /mnemonic|phrase|seed/i.test(name)
   if (strength === 'password')
@@ -627,6 +628,9 @@ function isSecretValue(
   if (/signature|sig$|verifier/i.test(name) || /^[\da-f]{0,31}$/.test(value)) return false
   return looksGenerated(value, form === 'word' ? 16 : 12, 4)
 }
+
+/** Characters of binary data. */
+const CONTROL = /[\0-\x08\x0e-\x1f\x7f]/
 
 /** The words of a wallet. */
 const MNEMONIC = /^(?:[a-z]{3,8} ){11,23}[a-z]{3,8}$/

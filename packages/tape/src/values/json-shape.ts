@@ -33,15 +33,17 @@ export const countOf = (value: unknown): number | undefined =>
  * Nesting of JSON that is read. `JSON.parse` has no limit, but everything that walks through its
  * result needs stack for each level. The recorder stops at 500 values, each of up to four levels.
  */
-const DEPTH_MAX = 2048
+const RECORD_DEPTH_MAX = 2048
+/** Bodies are whatever programs send. The viewer shows them level by level. */
+const BODY_DEPTH_MAX = 10_100
 
 /** Parsed JSON; `undefined` if the text is not JSON, or nested more deeply than can be read. */
 export const parseJson = (text: string): unknown =>
-  isTooDeep(text) ? undefined : attempt(() => JSON.parse(text) as unknown)
+  isTooDeep(text, BODY_DEPTH_MAX) ? undefined : attempt(() => JSON.parse(text) as unknown)
 
 /** True if JSON is nested more deeply than any that the recorder writes. */
-export function isTooDeep(json: string): boolean {
-  if (json.length < 2 * DEPTH_MAX) return false
+export function isTooDeep(json: string, depthMax = RECORD_DEPTH_MAX): boolean {
+  if (json.length < 2 * depthMax) return false
   let depth = 0
   let isText = false
   for (let at = 0; at < json.length; at++) {
@@ -51,7 +53,7 @@ export function isTooDeep(json: string): boolean {
       else if (code === 0x22) isText = false
     } else if (code === 0x22) isText = true
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > DEPTH_MAX) return true
+      if (++depth > depthMax) return true
     } else if (code === 0x7d || code === 0x5d) depth--
   }
   return false
