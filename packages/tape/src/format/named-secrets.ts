@@ -630,6 +630,7 @@ function isSecretValue(
 }
 
 /** Characters of binary data. */
+// oxlint-disable-next-line no-control-regex -- they are what it looks for
 const CONTROL = /[\0-\x08\x0e-\x1f\x7f]/
 
 /** The words of a wallet. */
