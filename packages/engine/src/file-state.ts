@@ -2,7 +2,7 @@ import type { FileBefore } from '@retake/tape/format'
 import { proofOf } from './machine-key.js'
 import { disk } from './overlay/disk.js'
 
-/** What a write that was in progress at a kill has done to its file. */
+/** Effect on its file of a write that was in progress at a kill. */
 export type FileFinding =
   /** Nothing; it can be made. */
   | { readonly state: 'unchanged' }

@@ -70,7 +70,7 @@ function afterName(before: string, value: string, hide: Hide): string | undefine
     : hide(name, value)
 }
 
-/** An option, a file or a word after `--no-password` and the like is no value. */
+/** An option, a file or a word after `--no-password` and the like is not a value. */
 const mayBeFlag = (name: string, value: string): boolean =>
   value.startsWith('-') ||
   /^(?:no|ask|prompt|with|use)-/i.test(name) ||

@@ -45,7 +45,7 @@ function bitsPerCharacter(text: string): number {
   return bits
 }
 
-/** Undefined if it is no address. */
+/** Undefined if it is not an address. */
 export function urlOf(value: string): URL | undefined {
   return value.includes('://') && URL.canParse(value) ? new URL(value) : undefined
 }

@@ -313,7 +313,7 @@ export class SecretMask {
     const known = this.#withoutKnown(unwrapped)
     const redacted = redactText(known, (name, found) => {
       const value = isBytes && !isAscii(found) ? utf8Of(found) : found
-      // Bytes that are no text.
+      // Bytes that are not text.
       if (value === undefined) return found
       this.noteHidden(value)
       if (this.#learned < LEARNED_MAX && isSpecific(value)) {

@@ -142,7 +142,7 @@ export function continuedLines(
   ]
 }
 
-/** What became of a write that was in progress at the kill. */
+/** The outcome of a write that was in progress at the kill. */
 const writeText = (
   decision: SettledDoubt['decision'],
   { written, length }: NonNullable<SettledDoubt['file']>,

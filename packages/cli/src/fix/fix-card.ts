@@ -73,7 +73,7 @@ const candidateLines = (did: string, fixes: readonly ProvenFix[], { width }: Loo
           ]),
       ]
 
-/** What untried fixes need. */
+/** Requirements of fixes that could not be tried. */
 function missingLines({ result, noSandbox = '' }: FixOutcome, { width }: Look): string[] {
   const tools = untriedFixes(result).flatMap(({ verdict }) => verdict.tools ?? [])
   const { why, fix, code } = cliErrors.FIX_TOOL_NOT_RUN([...new Set(tools)], noSandbox)

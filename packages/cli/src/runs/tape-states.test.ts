@@ -26,7 +26,7 @@ function damagedAt(text: string): Buffer {
   return copy
 }
 
-/** What each part of Retake says about one file. */
+/** Statements of each part of Retake about one file. */
 async function statesOf(content: Buffer) {
   const file = path.join(folder, 'run-1.tape')
   writeFileSync(file, content)

@@ -78,7 +78,7 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
 }
 
 /**
- * What is in doubt after the files have been looked at. `files` are writes of which the disk shows
+ * Operations in doubt after the files have been checked. `files` are writes of which the disk shows
  * how far they got, by the number of their event; these need no decision.
  */
 export function lookAtDoubts(tape: Tape): {

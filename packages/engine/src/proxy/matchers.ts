@@ -75,7 +75,7 @@ function sorted(_key: string, value: unknown): unknown {
   )
 }
 
-/** Matchers of values that most programs draw anew in each run. */
+/** Matchers of values that most programs create in each run. */
 const FRESH_VALUES = ['dates', 'uuids']
 
 /** The fewest of these matchers that would make the requests equal; undefined if they would not. */

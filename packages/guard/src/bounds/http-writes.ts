@@ -124,7 +124,7 @@ export class HttpWrites {
     return undefined
   }
 
-  /** False if the bytes at the end of a chunk are no line break. */
+  /** False if the bytes at the end of a chunk are not a line break. */
   #endsChunk(bytes: Uint8Array, from: number, taken: number): boolean {
     for (let index = Math.max(0, this.#left - 2); index < taken; index += 1)
       if (bytes[from + index] !== (this.#left - index === 2 ? CR : LF)) return false

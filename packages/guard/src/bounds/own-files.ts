@@ -64,7 +64,7 @@ export function protectTapes(folder: string): void {
     (each) => path.basename(each) === '.retake',
   )
   protectOwnFiles(folder, 'the tapes and approvals of Retake', { isShared: own === undefined })
-  // What is stored beside the tapes, such as findings, is believed by later commands.
+  // Later commands trust files beside the tapes, such as findings.
   if (own !== undefined) protectOwnFiles(own, 'Retake', { writable: USERS_PROGRAMS })
 }
 

@@ -363,7 +363,7 @@ function* afterSeparator(
       isOAuth(text, start) &&
       value.length >= 8 &&
       !isPlaceholder(value) &&
-      // The code of an error is no code of OAuth.
+      // The code of an error is not one of OAuth.
       !/^[a-z_]+$|^[A-Z][A-Z\d_]+$/.test(value)
     )
       yield { name, start: at, end }

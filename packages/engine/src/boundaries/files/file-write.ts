@@ -132,7 +132,7 @@ export class FileWrite {
   }
 
   /**
-   * The file immediately before the write. Undefined if it is no regular file, if its name contains
+   * The file immediately before the write. Undefined if it is not a regular file, if its name contains
    * a secret, without a machine key, and in a branch, whose files are elsewhere.
    */
   before(): FileBefore | undefined {
