@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSettings, type RunningServer, startServer } from '@retake/server'
+import { freePort } from '../../support/free-port.mjs'
 import { serverParts } from '../../../packages/cli/dist/team/server-parts.js'
 
 export interface TeamServer extends RunningServer {
@@ -26,7 +27,7 @@ export async function startTeamServer(
     links.set(to, [...(links.get(to) ?? []), link])
     return true
   }
-  const port = String(30_000 + Math.floor(Math.random() * 20_000))
+  const port = String(await freePort())
   const settings = readSettings(
     { data: join(folder, 'data'), port },
     { RETAKE_URL: `http://localhost:${port}/team`, ...env },
