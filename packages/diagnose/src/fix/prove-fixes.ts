@@ -22,7 +22,7 @@ export interface FixTrial {
   readonly pinnedToChanged: number
   /** Set if the agent stopped for a reason other than the recorded failure. */
   readonly broke?: string
-  /** Tools whose changed code did not run, because there is no sandbox for it. */
+  /** Tools whose changed code did not run for lack of a sandbox. */
   readonly notRun?: readonly string[]
   /** Set if a call was refused because the tape has no answer for it. */
   readonly refused?: string

@@ -31,7 +31,7 @@ function processesOf(folder: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        // That of a process that has ended is empty.
+        // The command line of a process that has ended is empty.
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)
       } catch {
         return false

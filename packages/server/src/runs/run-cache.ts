@@ -150,7 +150,7 @@ export class RunCache {
       if (length === size) await this.#finish(org, digest, file)
       return length
     } catch (error) {
-      // What has arrived must not take the space that a later attempt needs.
+      // A partial upload must not take the space that a later attempt needs.
       if (isDiskFull(error)) await rm(file, { force: true })
       throw error
     } finally {

@@ -234,7 +234,7 @@ const GUARD_NOTE_CONTENTS = {
   }),
 } as const
 
-/** What is wrong with the content of a guard's note. */
+/** The fault in the content of a guard's note. */
 export const guardNoteProblem = (
   kind: keyof typeof GUARD_NOTE_CONTENTS,
   content: unknown,
@@ -329,7 +329,7 @@ const EVENTS: { readonly [Type in TapeEvent['type']]: Check } = {
   write: object({ op: natural, as: form, site, within }),
 }
 
-/** What is wrong with the event at this position of a tape; `undefined` if nothing is. */
+/** The fault in the event at this position of a tape; `undefined` if there is none. */
 export function eventProblem(value: unknown, position: number): string | undefined {
   if (!isObject(value)) return 'It is not an event.'
   const { type, seq, at } = value
@@ -347,7 +347,7 @@ function drawProblem({ type, kind, value }: Readonly<Record<string, unknown>>): 
   return problem && `has a decision of a guard that ${problem}`
 }
 
-/** What is wrong with the numbers by which an event names others, in a run where it is `seq`. */
+/** The fault in the numbers by which event `seq` refers to others. */
 export function laterReference(event: TapeEvent, seq: number): string | undefined {
   const op = 'op' in event ? event.op : 'socket' in event ? event.socket : undefined
   return op === undefined || op < seq ? undefined : `It names event ${op}, which is not before it.`
@@ -365,7 +365,7 @@ const ENVELOPE = object({
   parts: optional(listOf(whole)),
 })
 
-/** What is wrong with the envelope of the record at this position. */
+/** The fault in the envelope of the record at this position. */
 export function envelopeProblem(value: unknown, position: number): string | undefined {
   const problem = ENVELOPE(value)
   if (problem !== undefined) return `The envelope ${problem}.`
@@ -432,7 +432,7 @@ const DETAILS = object({
   ),
 })
 
-/** What is wrong with the details of a run. */
+/** The fault in the details of a run. */
 export function detailsProblem(value: unknown): string | undefined {
   const problem = DETAILS(value)
   return problem && `The record of the run details ${problem}.`

@@ -33,7 +33,7 @@ export class Frame {
       readonly bytes: Uint8Array
       readonly start: number
       readonly end: number
-      /** Of the tape; for messages. */
+      /** Path of the tape, for messages. */
       readonly path: string
     },
   ) {

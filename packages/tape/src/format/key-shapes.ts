@@ -7,14 +7,14 @@ interface KeyShape {
   readonly prefixes: readonly string[]
   /** The hidden part, as a regular expression. */
   readonly secret: string
-  /** What must precede the prefix; by default no letter or digit. */
+  /** Must match before the prefix; default: anything but a letter or digit. */
   readonly after?: string
 }
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 /** Letters, digits, dashes and underscores, beginning with a letter or digit. */
 const mixed = (least: number): string => String.raw`[A-Za-z0-9][\w-]{${least - 1},}`
-/** The same with a digit, so that a name made of words is no key. */
+/** The same with a digit, so that a name made of words is not a key. */
 const withDigit = (least: number): string => String.raw`(?=[\w-]*\d)[A-Za-z0-9][\w-]{${least - 1},}`
 const letters = (least: number): string => `[A-Za-z0-9]{${least},}`
 const hex = (least: number): string => `[0-9A-Fa-f]{${least},}`
@@ -246,7 +246,7 @@ const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
   // The private part of a JSON web key.
   {
     has: 'kty',
-    // What is around it is looked at last, because that is slow.
+    // The surroundings are checked last, because that is slow.
     shape: String.raw`(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,4}:\s{0,4}\\*")([\w-]{20,1024})(?=\\*")(?:(?<=\\*"kty\\*"[^{}]{0,3200})|(?=[^{}]{0,2048}\\*"kty\\*"))`,
   },
   {
