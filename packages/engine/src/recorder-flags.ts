@@ -39,6 +39,8 @@ import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
  * task ran in the context of another run, and its events could be missing.
  * - `proxy-redirects`: a redirect of a provider leads back to its route in the proxy. Before, the
  * client got the provider's own address.
+ * - `cut-keys`: a word at the end of a chunk that begins like a key is hidden. Before, it was hidden
+ * only together with the next chunk.
  * - `extra-pipes`: a child process has its pipes after stderr. Before, these were missing.
  */
 export const RECORDER_FLAGS = [
@@ -61,6 +63,7 @@ export const RECORDER_FLAGS = [
   'extra-pipes',
   'shared-queues',
   'shared-clients',
+  'cut-keys',
 ] as const
 
 /** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */
@@ -68,7 +71,7 @@ export const recorderFlags = (sign = false): readonly string[] =>
   sign ? [...RECORDER_FLAGS, RECEIPTS_FLAG] : RECORDER_FLAGS
 
 /** Flags that apply to recordings of a proxy. */
-export const PROXY_FLAGS = ['encoded-secrets', 'proxy-redirects'] as const
+export const PROXY_FLAGS = ['encoded-secrets', 'proxy-redirects', 'cut-keys'] as const
 
 export const hasFlag = (
   flags: readonly string[],

@@ -5,6 +5,7 @@ import {
   looksGenerated,
   strengthOf,
   KnownValues,
+  maskCutKey,
   maskKeys,
   redactText,
   attempt,
@@ -53,6 +54,9 @@ export class SecretMask {
   #harmless = new Set<string>()
   #cleanBodies = new CleanBodies()
   readonly #isEncodedFound: boolean
+  readonly #isCutFound: boolean
+  /** True while a text is masked that may continue: a value at its end is not complete. */
+  #isOpenText = false
   /** Streams whose current answer is compressed and comes in pieces, so that it cannot be searched. */
   readonly #unreadable = new Set<string>()
   /** Streams that have had such an answer. */
@@ -85,6 +89,7 @@ export class SecretMask {
     readonly redactor?: Redactor,
   ) {
     this.#isEncodedFound = hasFlag(flags, 'encoded-secrets')
+    this.#isCutFound = hasFlag(flags, 'cut-keys')
     this.unredacted = redactor === undefined ? this : new SecretMask(flags)
     this.digestKey = redactor?.key.derive('digests')
     for (const [value, pseudonym] of redactor?.known ?? []) this.#own.setWord(value, pseudonym)
@@ -301,6 +306,11 @@ export class SecretMask {
     /** The text has one character per byte. */
     isBytes = false,
   ): string {
+    const escapes = /\\u00[2-7]/.test(text) ? decodedEscapes(text) : undefined
+    if (escapes !== undefined) {
+      const masked = this.#redacted(escapes.text, compression, isBytes)
+      if (masked !== escapes.text) return escapes.encode(masked) ?? text
+    }
     const learned = this.#learned
     // Bytes inside a value are base64 on the tape, which is Retake's encoding, not the program's.
     const unwrapped = mayContainBytes(text)
@@ -315,8 +325,9 @@ export class SecretMask {
       const value = isBytes && !isAscii(found) ? utf8Of(found) : found
       // Bytes that are not text.
       if (value === undefined) return found
-      this.noteHidden(value)
-      if (this.#learned < LEARNED_MAX && isSpecific(value)) {
+      const isCut = this.#isOpenText && known.endsWith(found)
+      if (!isCut) this.noteHidden(value)
+      if (!isCut && this.#learned < LEARNED_MAX && isSpecific(value)) {
         this.#learned += 1
         this.learn(name, value)
       }
@@ -339,7 +350,9 @@ export class SecretMask {
 
   /** True for a text without a secret; learns nothing. */
   #isClean(text: string): boolean {
-    return this.#withoutKnown(text) === text && redactText(text) === text
+    return (
+      !/\\u00[2-7]/.test(text) && this.#withoutKnown(text) === text && redactText(text) === text
+    )
   }
 
   #withoutKnown(text: string): string {
@@ -385,6 +398,7 @@ export class SecretMask {
     if (event.type === 'response' && contentEncoding(event.headers) !== undefined)
       this.#encoded.add(answerStream(event.op))
     const ended = endedStream(event)
+    if (ended !== undefined) this.#streams.get(ended)?.end()
     if (ended !== undefined)
       for (const open of [this.#streams, this.#contents, this.#frames]) open.delete(ended)
     const masked = this.part(event, bytes)
@@ -519,7 +533,15 @@ export class SecretMask {
   }
 
   #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
-    const text = (all: string): string => this.#redactedBytes(all, REPACKED)
+    const inOpenText = <T>(mask: () => T): T => {
+      this.#isOpenText = this.#isCutFound
+      try {
+        return mask()
+      } finally {
+        this.#isOpenText = false
+      }
+    }
+    const text = (all: string): string => inOpenText(() => this.#redactedBytes(all, REPACKED))
     const isClean = (piece: Uint8Array, all: string): boolean =>
       this.redactor === undefined &&
       !mayBeCompressed(bufferOf(piece), REPACKED) &&
@@ -529,8 +551,19 @@ export class SecretMask {
     return {
       text,
       isClean,
-      piece: (bytes) => (name.startsWith(ANSWER) ? this.#answer(bytes) : this.bytes(bytes)),
+      piece: (bytes) =>
+        inOpenText(() => (name.startsWith(ANSWER) ? this.#answer(bytes) : this.bytes(bytes))),
       ...(redactor && { unfinishedFrom: (all: string) => redactor.unfinishedFrom(all) }),
+      ...(this.#isCutFound && {
+        cut: {
+          text: withoutCutSecret,
+          finish: (all: string) => void this.#redactedBytes(all, REPACKED),
+          learn: (word: string, written: string) => {
+            if (word.length >= SHORTEST_SECRET && this.#withoutKnown(word) === word)
+              this.hideAs(word, written)
+          },
+        },
+      }),
     }
   }
 
@@ -562,6 +595,58 @@ export class SecretMask {
     return masked === text ? bytes : Buffer.from(masked, 'latin1')
   }
 }
+
+/** Letters, digits and signs that JSON escapes without need, but not quotes and backslashes. */
+const ESCAPES = /\\+u00(?:2[013-9a-f]|[3467][\da-f]|5[\dabd-f])/gi
+
+interface DecodedEscapes {
+  readonly text: string
+  /** Escapes the characters again that were escaped; undefined if the length is another one. */
+  encode(masked: string): string | undefined
+}
+
+function decodedEscapes(text: string): DecodedEscapes | undefined {
+  /** Each escape, with its position in the decoded text. */
+  const escapes: { readonly at: number; readonly escape: string }[] = []
+  let removed = 0
+  const decoded = text.replaceAll(ESCAPES, (escape: string, offset: number) => {
+    escapes.push({ at: offset - removed, escape })
+    removed += escape.length - 1
+    return String.fromCharCode(Number.parseInt(escape.slice(-2), 16))
+  })
+  if (escapes.length === 0) return undefined
+  const encode = (masked: string): string | undefined => {
+    if (masked.length !== decoded.length) return undefined
+    let [encoded, from] = ['', 0]
+    for (const { at, escape } of escapes) {
+      const code = masked.charCodeAt(at).toString(16).padStart(2, '0')
+      const isSame = masked[at] === decoded[at]
+      encoded += masked.slice(from, at) + (isSame ? escape : escape.slice(0, -2) + code)
+      from = at + 1
+    }
+    return encoded + masked.slice(from)
+  }
+  return { text: decoded, encode }
+}
+
+/** `"token": "…` at the end of a text. */
+const OPEN_VALUE = /[:=]\s{0,4}(\\*["'])([\w+/=.~-]{8,512})$/
+const NAME_BEFORE = 100
+
+/** Hides the start of a key, or of a generated value after a name, at the end of a text. */
+function withoutCutSecret(text: string): string {
+  const masked = maskCutKey(text)
+  if (masked !== text) return masked
+  const [, quote = '', value = ''] = OPEN_VALUE.exec(text.slice(-VALUE_AT_END)) ?? []
+  if (!looksGenerated(value, SHORTEST_SECRET) || value.includes('retake')) return text
+  const start = text.length - value.length
+  const before = text.slice(Math.max(0, start - NAME_BEFORE), start)
+  const closed = redactText(before + value + quote, placeholderFor)
+  if (closed.length !== before.length + value.length + quote.length) return text
+  return text.slice(0, start) + closed.slice(before.length, closed.length - quote.length)
+}
+
+const VALUE_AT_END = 600
 
 interface Origin {
   readonly type: string

@@ -12,6 +12,22 @@ interface PieceMask {
    * that is not complete yet.
    */
   unfinishedFrom?(text: string): number
+  /** Masks a key at the end of a text that is cut there; undefined if such keys stay. */
+  readonly cut?: CutMask
+}
+
+interface CutMask {
+  text(text: string): string
+  /** Learns the secrets of a text that does not continue. */
+  finish(text: string): void
+  /** A word was written as the start of a key, and is none: it must be written like that again. */
+  learn(word: string, written: string): void
+}
+
+/** The start of a key at the end of a text, and how it was written. */
+interface CutWord {
+  readonly word: string
+  readonly written: string
 }
 
 /**
@@ -19,9 +35,9 @@ interface PieceMask {
  * secret may be split between two pieces, or spread over the events of a model's answer, each with
  * a few letters. So the end of the previous text is checked again together with each piece. A
  * placeholder has the length of the secret, so its parts have the right positions. A piece is
- * written before the agent sees it and never waits for the next one. Not promised: up to seven
- * characters at the start of a split secret may stay, because nothing else shows that a secret
- * begins there.
+ * written before the agent sees it and never waits for the next one, so a word at its end that
+ * begins like a key is hidden as if it was one. Not promised: up to seven characters at the start of
+ * another split secret may stay, because nothing else shows that a secret begins there.
  */
 export class StreamMask {
   #previous = ''
@@ -32,6 +48,8 @@ export class StreamMask {
   #line = ''
   /** True inside a line that is too long to be read as an event. */
   #isLongLine = false
+  /** Words that the last piece cut, by channel; that of a stream without events has no name. */
+  readonly #cutWords = new Map<string, CutWord>()
 
   constructor(readonly mask: PieceMask) {}
 
@@ -43,6 +61,7 @@ export class StreamMask {
     next.#hasEvents = this.#hasEvents
     next.#line = this.#line
     next.#isLongLine = this.#isLongLine
+    for (const [channel, word] of this.#cutWords) next.#cutWords.set(channel, word)
     return next
   }
 
@@ -82,7 +101,11 @@ export class StreamMask {
     const masked = this.#acrossEvents(piece, raw, isEvent)
     return this.#hasEvents
       ? masked
-      : this.#withoutUnfinished(all.slice(0, -raw.length) + masked, all).slice(-raw.length)
+      : this.#withoutUnfinished(all.slice(0, -raw.length) + masked, all, {
+          channel: '',
+          before: all.length - raw.length,
+          until: all.length,
+        }).slice(-raw.length)
   }
 
   /** Masks each text of a model's answer as one. An event may be cut anywhere. */
@@ -130,18 +153,84 @@ export class StreamMask {
     if (this.#modelTexts.size > CHANNELS_MAX) this.#modelTexts.delete(oldest)
     const masked = this.mask.text(all)
     const sameLength = masked.length === all.length ? masked : this.#unreadable(all)
-    return this.#withoutUnfinished(sameLength, all).slice(previous.length)
+    const positions = { channel, before: previous.length, until: whole.length }
+    return this.#withoutUnfinished(sameLength, all, positions).slice(previous.length)
   }
 
-  #withoutUnfinished(masked: string, original: string): string {
+  #withoutUnfinished(masked: string, original: string, positions: TextPositions): string {
+    const cut = this.#withoutCutKey(masked, original, positions)
     const from = this.mask.unfinishedFrom?.(original) ?? original.length
-    return from >= masked.length ? masked : masked.slice(0, from) + blankText(masked.slice(from))
+    return from >= cut.length ? cut : cut.slice(0, from) + blankText(cut.slice(from))
+  }
+
+  #withoutCutKey(
+    masked: string,
+    original: string,
+    { channel, before, until }: TextPositions,
+  ): string {
+    const cut = this.mask.cut?.text(original) ?? original
+    const last = this.#cutWords.get(channel)
+    if (last !== undefined) {
+      const start = before - last.word.length
+      const end = endOfWord(original, before)
+      const isSame = start >= 0 && original.startsWith(last.word, start)
+      if (!isSame || original.slice(start, end) !== masked.slice(start, end)) {
+        // The whole key was found, or the text was not read again.
+        this.#cutWords.delete(channel)
+      } else if (end < original.length) {
+        this.#cutWords.delete(channel)
+        this.mask.cut?.learn(original.slice(start, end), last.written + masked.slice(before, end))
+      }
+    }
+    let from = 0
+    while (from < original.length && cut[from] === original[from]) from += 1
+    // What is known by its value is hidden already.
+    if (from === original.length || masked.slice(from) !== original.slice(from)) return masked
+    const hidden = masked.slice(0, from) + cut.slice(from)
+    const start = startOfWord(original, from)
+    const open = this.#cutWords.get(channel)
+    const known = open === undefined ? original.slice(start, before) : open.written
+    // A part from `until` on is read again.
+    if (until === original.length)
+      this.#cutWords.set(channel, {
+        word: original.slice(start),
+        written: start < before ? known + hidden.slice(before) : hidden.slice(start),
+      })
+    return hidden
+  }
+
+  /** Nothing follows. */
+  end(): void {
+    for (const text of [this.#previous, ...this.#modelTexts.values()]) this.mask.cut?.finish(text)
+    for (const { word, written } of this.#cutWords.values()) this.mask.cut?.learn(word, written)
+    this.#cutWords.clear()
   }
 
   /** A text that cannot be judged. */
   #unreadable(text: string): string {
     return this.mask.unfinishedFrom === undefined ? text : blankText(text)
   }
+}
+
+/** Positions in a text: of the piece, and of what is read again. */
+interface TextPositions {
+  readonly channel: string
+  readonly before: number
+  readonly until: number
+}
+
+const IN_WORD = /[^\s"'`<>\\,;(){}[\]]/
+
+function startOfWord(text: string, at: number): number {
+  let start = at
+  while (start > 0 && IN_WORD.test(text[start - 1] ?? '')) start -= 1
+  return start
+}
+
+function endOfWord(text: string, at: number): number {
+  let end = at
+  while (end < text.length && IN_WORD.test(text[end] ?? '')) end += 1
+  return end
 }
 
 /** Applies the differences between two texts to a third one of the same length. */

@@ -195,11 +195,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
   { prefixes: ['nfp_'], secret: letters(30) },
   { prefixes: words('squ_ sqp_ sqa_'), secret: hex(40) },
   { prefixes: ['tfp_'], secret: mixed(40) },
-  {
-    prefixes: ['.'],
-    secret: String.raw`[\w-]{16,}`,
-    after: String.raw`(?<![A-Za-z0-9])sk\.eyJ[\w-]{20,}`,
-  },
+  { prefixes: ['sk.eyJ'], secret: String.raw`[\w-]{20,}\.[\w-]{16,}` },
   {
     prefixes: ['!'],
     secret: String.raw`[\w.]{40,}`,
@@ -237,7 +233,8 @@ export const KEY_PREFIXES: readonly string[] = KEY_SHAPES.flatMap(({ prefixes })
 const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
   {
     has: '@',
-    shape: String.raw`(:\/\/[\w.%+~-]{0,64}:)([!#$%&()*+,.;=?\w~^-]{3,128})(?=@[\w.[-])`,
+    // The word itself, as in documentation, tells nothing.
+    shape: String.raw`(:\/\/[\w.%+~-]{0,64}:)(?!pass(?:w(?:or)?d)?@)([!#$%&()*+,.;=?\w~^-]{3,128})(?=@[\w.[-])`,
   },
   {
     has: 'PRIVATE KEY',
@@ -258,6 +255,7 @@ const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
 // ── the search ──────────────────────────────────────────────────────────────
 
 interface PreparedShape {
+  readonly shape: KeyShape
   readonly prefix: string
   /** Matched where the prefix begins. */
   readonly after: RegExp
@@ -266,13 +264,13 @@ interface PreparedShape {
 }
 
 const WORD_START = '(?<![A-Za-z0-9])'
-const PREPARED: readonly PreparedShape[] = KEY_SHAPES.flatMap(
-  ({ prefixes, secret, after = WORD_START }) =>
-    prefixes.map((prefix) => ({
-      prefix,
-      after: new RegExp(`(?<=${after})`, 'y'),
-      secret: new RegExp(secret, 'y'),
-    })),
+const PREPARED: readonly PreparedShape[] = KEY_SHAPES.flatMap((shape) =>
+  shape.prefixes.map((prefix) => ({
+    shape,
+    prefix,
+    after: new RegExp(`(?<=${shape.after ?? WORD_START})`, 'y'),
+    secret: new RegExp(shape.secret, 'y'),
+  })),
 )
 /** By the last two characters of the prefix; shapes with a shorter one by this character alone. */
 const BY_END = new Map<number, PreparedShape[]>()
@@ -482,3 +480,138 @@ function placeholderOf(kept: string, secret: string): string {
   if (secret.startsWith(HIDDEN)) return secret
   return HIDDEN.slice(0, secret.length).padEnd(secret.length, 'x')
 }
+
+// ── keys that are cut ───────────────────────────────────────────────────────
+
+/**
+ * Replaces the start of a key at the end of a text that will be continued, with the same characters
+ * that `maskKeys` uses for the whole key. To be told from an example such as `sk-your-key`, the
+ * characters after the prefix must look generated. Not promised: a key that is marked at its end.
+ */
+export function maskCutKey(text: string): string {
+  const block =
+    (text.includes('PRIVATE KEY') ? CUT_BLOCK.exec(text) : null) ??
+    (text.includes('Private-Lines') ? CUT_PUTTY.exec(text) : null)
+  if (block !== null) {
+    const start = block.index + block[0].length
+    return text.slice(0, start) + placeholderOf('-----', text.slice(start))
+  }
+  let start = text.length
+  const first = Math.max(0, start - CUT_MAX)
+  while (start > first && !ENDS_TOKEN.test(text[start - 1] ?? '')) start -= 1
+  if (text.length - start < CUT_MIN) return text
+  for (let at = start + 1; at < text.length; at += 1) {
+    const end = ((text.charCodeAt(at - 2) & 127) << 7) | (text.charCodeAt(at - 1) & 127)
+    if (MAY_END[end] === 0) continue
+    const shape = (BY_END.get(end) ?? []).find((each) => isCutAt(text, at, each))
+    if (shape !== undefined) return text.slice(0, at) + placeholderOf('', text.slice(at))
+  }
+  const password = text.includes('://', start - 8) ? CUT_PASSWORD.exec(text.slice(start)) : null
+  const at = password === null ? -1 : text.length - (password[1] ?? '').length
+  return password !== null && looksCut(text.slice(at))
+    ? text.slice(0, at) + placeholderOf('', text.slice(at))
+    : text
+}
+
+function isCutAt(text: string, at: number, { shape, prefix, after }: PreparedShape): boolean {
+  const start = at - prefix.length
+  if (start < 0 || !text.startsWith(prefix, start)) return false
+  const rest = text.slice(at)
+  if (rest.includes('retake') || rest.length < CUT_SECRET_MIN) return false
+  if (shape.after === undefined && !looksCut(rest)) return false
+  after.lastIndex = start
+  if (!after.test(text)) return false
+  let cut = CUTS.get(shape)
+  if (cut === undefined) CUTS.set(shape, (cut = new RegExp(`^(?:${cutSource(shape.secret)})`)))
+  return cut.test(rest)
+}
+
+/** True if characters of several kinds alternate, as in no name or word; or for many digits. */
+function looksCut(text: string): boolean {
+  const characters = text.replaceAll(/[^A-Za-z\d]/g, '')
+  if (/^\d{9,}/.test(characters) && !'01234567890123456789'.includes(characters.slice(0, 9)))
+    return true
+  const kinds = characters
+    .replaceAll(/[a-z]/g, 'a')
+    .replaceAll(/[A-Z]/g, 'A')
+    .replaceAll(/\d/g, '1')
+  let changes = 0
+  for (let at = 1; at < kinds.length; at += 1) if (kinds[at] !== kinds[at - 1]) changes += 1
+  return changes >= 3 && (kinds.includes('1') || changes >= kinds.length * 0.35)
+}
+
+const CUTS = new Map<KeyShape, RegExp>()
+/** Characters at the end of a text in which a cut key is searched. */
+const CUT_MAX = 4096
+const CUT_MIN = 8
+const CUT_SECRET_MIN = 4
+const ENDS_TOKEN = /[\s"'`<>\\,;(){}[\]]/
+const CUT_PASSWORD = /:\/\/[\w.%+~-]{0,64}:([!#$%&*+.=?\w~^-]{4,128})$/
+const CUT_BLOCK = /-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----(?![^]*-----END )/
+const CUT_PUTTY = /Private-Lines: \d{1,3}(?:\r?\n|\\r?\\n)(?![^]*Private-MAC)/
+
+/** An expression for everything that a match of a key shape may start with, up to the end of a text. */
+function cutSource(source: string): string {
+  return alternativesOf(source)
+    .map((alternative) => cutSequence(atomsOf(alternative)))
+    .join('|')
+}
+
+interface Atom {
+  readonly text: string
+  readonly quantifier: string
+}
+
+const cutSequence = ([atom, ...rest]: readonly Atom[]): string => {
+  if (atom === undefined) return '$'
+  const { text, quantifier } = atom
+  // What must follow is not known yet.
+  if (/^\(\?(?:=|!|<)/.test(text)) return cutSequence(rest)
+  const most = /^\{\d+\}$/.test(quantifier)
+    ? quantifier.slice(1, -1)
+    : quantifier === '' || quantifier === '?'
+      ? '1'
+      : (/,(\d*)\}/.exec(quantifier)?.[1] ?? '')
+  const inside = text.startsWith('(?:') ? `(?:${cutSource(text.slice(3, -1))})` : '$'
+  return `(?:${text}${quantifier}${cutSequence(rest)}|${text}{0,${most}}${inside})`
+}
+
+function alternativesOf(source: string): string[] {
+  const alternatives = ['']
+  for (const { text, quantifier } of atomsOf(source)) {
+    if (text === '|') alternatives.push('')
+    else alternatives.push(`${alternatives.pop() ?? ''}${text}${quantifier}`)
+  }
+  return alternatives
+}
+
+/** Characters, classes and groups, each with its quantifier. */
+function atomsOf(source: string): Atom[] {
+  const atoms: Atom[] = []
+  for (let at = 0; at < source.length;) {
+    const start = at
+    if (source[at] === '(') at = groupEnd(source, at)
+    else if (source[at] === '[') at = classEnd(source, at)
+    else at += source[at] === '\\' ? 2 : 1
+    const quantifier = /^(?:\{\d+(?:,\d*)?\}|[*+?])?/.exec(source.slice(at))?.[0] ?? ''
+    atoms.push({ text: source.slice(start, at), quantifier })
+    at += quantifier.length
+  }
+  return atoms
+}
+
+function groupEnd(source: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < source.length;) {
+    if (source[at] === '[') at = classEnd(source, at)
+    else {
+      if (source[at] === '(') depth += 1
+      if (source[at] === ')') depth -= 1
+      at += source[at] === '\\' ? 2 : 1
+      if (depth === 0) return at
+    }
+  }
+  return source.length
+}
+
+const classEnd = (source: string, start: number): number => source.indexOf(']', start + 1) + 1

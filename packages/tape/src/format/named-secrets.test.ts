@@ -62,3 +62,79 @@ test('the code of an error is not hidden, also beside words of OAuth', () => {
   const error = '{"code":"ERR_HTTP2_STREAM_ERROR","stack":"at oauth.callback (client_id)"}'
   expect(redactText(error)).toBe(error)
 })
+
+const chosen = ['velvet', 'harbor', '47'].join('')
+const uuid = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
+const code = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7z'
+const phrase = Array.from({ length: 12 }, (_, at) => ['lamp', 'maple', 'cotton'][at % 3]).join(' ')
+
+test.each([
+  [`Mot de passe : ${chosen}`, chosen],
+  [`Mi contraseña es ${chosen}.`, chosen],
+  [`Minha senha é ${chosen}.`, chosen],
+  [`La mia password è ${chosen}.`, chosen],
+  [`Wachtwoord: ${chosen}`, chosen],
+  [`Hasło: ${chosen}`, chosen],
+  [`Lösenord: ${chosen}`, chosen],
+  [`Şifre: ${chosen}`, chosen],
+  [`Mật khẩu: ${chosen}`, chosen],
+  [`Пароль: ${chosen}`, chosen],
+  [`请登录。密码:${chosen}`, chosen],
+  [`密码：\`${chosen}\``, chosen],
+  [`パスワードは${chosen}です。`, chosen],
+  [`비밀번호: ${chosen}`, chosen],
+  [`Mein API-Schlüssel lautet ${uuid}, danke.`, uuid],
+  [`APIキーは${key}です。`, key],
+  [`访问令牌:${code}`, code],
+  [`Phrase secrète : ${phrase}`, phrase],
+])('the secret in %s is found, also in bytes and in escapes of JSON', (text, secret) => {
+  const escaped = text.replaceAll(
+    /[^\0-\x7f]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  for (const form of [text, Buffer.from(text).toString('latin1'), escaped])
+    expect(namedSecrets(form).map(({ start, end }) => form.slice(start, end))).toEqual([secret])
+})
+
+test.each([
+  'Le mot de passe est trop court.',
+  'Mot de passe : obligatoire',
+  'La contraseña es obligatoria.',
+  'A senha é obrigatória.',
+  'Пароль: обязательное поле',
+  'パスワードは必須です。',
+  '密码:必填',
+  'Der API-Schlüssel lautet anders.',
+  'La contraseña es https://shop.example/reset',
+])('nothing is found in %s, in any form', (text) => {
+  for (const form of [text, Buffer.from(text).toString('latin1')])
+    expect(namedSecrets(form)).toEqual([])
+})
+
+test.each([
+  [`const PASSWORD = "${chosen}"`, chosen],
+  [`db_pass = "${chosen}"`, chosen],
+  [`{ user: 'app', password: '${chosen}' }`, chosen],
+  [`{"query":"mutation { login(user: \\"app\\", password: \\"${chosen}\\") { id } }"}`, chosen],
+  [`The password for the shop is \`${chosen}\`, as before.`, chosen],
+  [`Run curl -s -u app:${chosen} https://shop.example/orders`, chosen],
+  ['My pin is 4821936070 and I want to see the orders.', '4821936070'],
+  [`first line.\\nlicense key: 7QK2M-4ZT8P-1XW9D`, '7QK2M-4ZT8P-1XW9D'],
+  [`user=app&code=${code}&remember=1`, code],
+])('the secret in %s is found', (text, secret) => {
+  expect(namedSecrets(text).map(({ start, end }) => text.slice(start, end))).toEqual([secret])
+})
+
+test.each([
+  `const password = 'password123'`,
+  `password: 'hunter2'`,
+  `password = "example2026"`,
+  `const passwordHash = 'sha256'`,
+  'The pin is 13, and the pin is 4.5 mm long.',
+  'curl -u user:password https://shop.example',
+  'curl -u $USER:$PASSWORD https://shop.example',
+  'order=4821936070&code=EUR',
+  'country=DE&code=SUMMER2026SALE&page=2',
+])('nothing is found in %s', (text) => {
+  expect(namedSecrets(text)).toEqual([])
+})

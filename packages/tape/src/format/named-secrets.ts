@@ -1,3 +1,5 @@
+import { foreignValues } from './foreign-names.js'
+
 /**
  * Finds secrets by the name before them: members of JSON, parameters of forms and addresses,
  * headers, lines of `.env` files, options of commands, parts of multipart bodies, pairs such as
@@ -5,7 +7,7 @@
  *
  * After a name that says password, any value counts where the form leaves no doubt; in code and
  * prose, it must not be a word. After other names, such as `token`, a value must look generated.
- * Not promised: numbers that are not in quotes, and names in other languages.
+ * Not promised: numbers that are not in quotes.
  */
 export interface NamedSecret {
   readonly name: string
@@ -24,7 +26,7 @@ type Strength = 'password' | 'secret' | 'code' | 'cookie' | 'authorization' | 'n
 export function namedSecrets(text: string): NamedSecret[] {
   const secrets: NamedSecret[] = []
   let from = 0
-  const codes = codesOf(text)
+  const { codes, isAscii } = codesOf(text)
   let searched = 0
   for (
     let hit = triggerAt(text, codes, 0);
@@ -48,18 +50,48 @@ export function namedSecrets(text: string): NamedSecret[] {
       searched = Math.max(searched, from)
     }
   }
-  return secrets
+  const others = [...foreignSecrets(text, isAscii), ...curlPasswords(text)]
+  return others.length === 0 ? secrets : withoutOverlaps([...secrets, ...others])
+}
+
+function* foreignSecrets(text: string, isAscii: boolean): Generator<NamedSecret> {
+  for (const { strength, start, end } of foreignValues(text, isAscii)) {
+    const value = text.slice(start, end)
+    const name = strength === 'password' ? 'password' : 'api_key'
+    const isPhrase = MNEMONIC.test(value)
+    if (isPhrase || isSecretValue(value, { name, strength }, 'word')) yield { name, start, end }
+  }
+}
+
+const CURL_USER =
+  /\bcurl\s[^\n|;]{0,256}?\s?(?:-u|--user)[ =]\\{0,4}["']?[\w.@+-]{1,64}:([^\s"'\\`]{4,128})/g
+
+/** `curl -u ann:X` in a text. */
+function* curlPasswords(text: string): Generator<NamedSecret> {
+  if (!text.includes('curl ')) return
+  for (const { 0: all, 1: value = '', index } of text.matchAll(CURL_USER)) {
+    const end = index + all.length
+    if (isSecretValue(value, { name: 'password', strength: 'password' }, 'word'))
+      yield { name: 'password', start: end - value.length, end }
+  }
+}
+
+function withoutOverlaps(secrets: readonly NamedSecret[]): NamedSecret[] {
+  const separate: NamedSecret[] = []
+  for (const secret of secrets.toSorted((one, other) => one.start - other.start))
+    if (secret.start >= (separate.at(-1)?.end ?? 0)) separate.push(secret)
+  return separate
 }
 
 const NAME_MAX = 64
 /** Parts of names. Everything else is decided by the whole name. */
 const TRIGGER =
-  /passw|passp|passc|pass\b|pass_|pwd|secret|token|key|credential|cookie|session|sessid|\bsid\b|authori[sz]ation|_auth\b|signature|\bsig\b|\bcode\b|verifier|mnemonic|phrase|\botp\b|totp|\bpin\b|\bcvv\b|\bpw\b|identified by/iy
+  /passw|passp|passc|pass\b|passe\b|nha\b|chtwoord|nnwort|pass_|pwd|secret|token|key|credential|cookie|session|sessid|\bsid\b|authori[sz]ation|_auth\b|signature|\bsig\b|\bcode\b|verifier|mnemonic|phrase|\botp\b|totp|\bpin\b|\bcvv\b|\bpw\b|identified by/iy
 /** Three characters that begin a trigger, of which each has its lowest five bits. */
 const BEGINS = new Uint8Array(1 << 15)
 /** The first or last two of these three. */
 const PAIRS = new Uint8Array(1 << 10)
-for (const stem of 'pas pwd sec tok key cre coo ses sid aut _au sig cod ver mne phr otp tot pin cvv ide'.split(
+for (const stem of 'pas pwd sec tok key cre coo ses sid aut _au sig cod ver mne phr otp tot pin cvv ide nha cht nnw'.split(
   ' ',
 ))
   addBegin(bitsOf(stem, 0), bitsOf(stem, 1), bitsOf(stem, 2))
@@ -81,14 +113,14 @@ const SCRATCH_MAX = 1 << 20
 let scratch = new Uint8Array(1 << 16)
 
 /** The lowest bits of each character, because reading an array is much faster than reading a text. */
-function codesOf(text: string): Uint8Array {
+function codesOf(text: string): { readonly codes: Uint8Array; readonly isAscii: boolean } {
   const { length } = text
   if (length > scratch.length && length <= SCRATCH_MAX) scratch = new Uint8Array(length)
   const codes = length > scratch.length ? new Uint8Array(length) : scratch
   const { read, written } = encoder.encodeInto(text, codes)
-  if (read === length && written === length) return codes
+  if (read === length && written === length) return { codes, isAscii: true }
   for (let at = 0; at < length; at += 1) codes[at] = text.charCodeAt(at)
-  return codes
+  return { codes, isAscii: false }
 }
 
 /** The next trigger. Looks at every second pair of characters: one expression takes ten times as long. */
@@ -115,7 +147,7 @@ function triggerAt(text: string, codes: Uint8Array, from: number): RegExpExecArr
 }
 
 const SPACED =
-  /(?:\b(?:api|access|secret|private|auth|signing|encryption|client|session|recovery|seed|pass|bearer)[ ]){1,2}$/i
+  /(?:(?:\b|(?<=\\[nrt]))(?:api|access|secret|private|auth|signing|encryption|client|session|recovery|seed|pass|bearer|license)[ ]){1,2}$/i
 
 const isNameCode = (code: number): boolean =>
   (code >= 97 && code <= 122) ||
@@ -196,7 +228,7 @@ function judge(name: string): Strength {
 
 const SESSION = /^(?!mcp)[a-z]{0,12}sess(?:ion)?id$/
 const PASSWORD =
-  /^(?:[a-z]{0,12})(?:password|passwd|passphrase|passcode|pwd|userpass|dbpass|passwort)\d?$/
+  /^(?:[a-z]{0,12})(?:password|passwd|passphrase|passcode|pwd|userpass|dbpass|passwort|passe|senha|wachtwoord|kennwort)\d?$/
 const AFTER_PASSWORD =
   /^(?:confirm|confirmation|confirmed|repeat|repeated|again|hash|new|old|current|value|text|plain|plaintext|\d|dev|prod|test|staging|production|read|write|ro|rw|admin|root|user|main|default|v\d)$/
 /** Words that make a name one of a setting or a message. */
@@ -360,7 +392,7 @@ function* afterSeparator(
   if (strength === 'code') {
     if (
       (isParameter || isData) &&
-      isOAuth(text, start) &&
+      (isOAuth(text, start) || (value.length >= CODE_MIN && isRandom(value))) &&
       value.length >= 8 &&
       !isPlaceholder(value) &&
       // The code of an error is not one of OAuth.
@@ -386,6 +418,9 @@ const isAttribute = (text: string, start: number, end: number): boolean =>
 
 /** A body that is a form as a whole. */
 const FORM = /^[\w.%+[\]-]{1,64}=[^\s&]{0,512}(?:&[\w.%+[\]-]{1,64}=[^\s&]{0,2048}){0,64}$/
+
+/** A code of this length that looks random is not one of a shop, country or error. */
+const CODE_MIN = 24
 
 const isOAuth = (text: string, at: number): boolean =>
   /grant_type|redirect_uri|client_id|[?&]state=|state(?:=|%3D)|oauth|\/callback\?|code_verifier/i.test(
@@ -562,9 +597,20 @@ function sqlLiteral(text: string, from: number, index: number): Range | undefine
 
 /** `the password is X`, `API key X`; a value in quotes or backticks, or one that cannot be a word. */
 function inSentence(text: string, { name, end }: Name): Range | undefined {
-  if (/^(?:pin|otp|totp|cvv|sid|sig|pass|pw|authorization)$/i.test(name)) return undefined
+  if (/^pin$/i.test(name)) {
+    const digits = matchAt(
+      /[ \t](?:code )?(?:is|ist|lautet):?[ \t](\d{4,12})(?![\w.,-]\d|\w)/iy,
+      text,
+      end,
+    )
+    const start = end + (digits?.[0].length ?? 0) - (digits?.[1]?.length ?? 0)
+    return digits === null
+      ? undefined
+      : { start, end: start + (digits[1]?.length ?? 0), form: 'data' }
+  }
+  if (/^(?:otp|totp|cvv|sid|sig|pass|pw|authorization)$/i.test(name)) return undefined
   const found = matchAt(
-    /[ \t]{1,2}(?:is|was|are|to|should be|will be|as|ist|lautet|est|es|è|é|\|)?[ \t]{0,2}(?:now |set to |called )?[:=]?[ \t]{0,2}/iy,
+    /(?:[ \t](?:for|of|to|on|at|from|von)(?:[ \t][\w'.-]{1,24}){1,4}(?=[ \t](?:is|was|ist|lautet)[ \t]))?[ \t]{1,2}(?:is|was|are|to|should be|will be|as|ist|lautet|est|es|è|é|Ã¨|Ã©|\\u00e[89]|\|)?[ \t]{0,2}(?:now |set to |called )?[:=]?[ \t]{0,2}/iy,
     text,
     end,
   )
@@ -625,6 +671,7 @@ function isSecretValue(
   if (strength === 'authorization' && form === 'data')
     return length >= 8 && /^[\w+/=.~:|-]+$/.test(value) && /[\dA-Z=]/.test(value)
   if (form === 'data') return looksGenerated(value, 8) && !(/id$/i.test(name) && UUID.test(value))
+  if (UUID.test(value)) return /(?:api|access|secret|client)[ _-]?(?:key|token|secret)$/i.test(name)
   if (/signature|sig$|verifier/i.test(name) || /^[\da-f]{0,31}$/.test(value)) return false
   return looksGenerated(value, form === 'word' ? 16 : 12, 4)
 }
@@ -648,10 +695,18 @@ function isPasswordInText(value: string, form: Form): boolean {
   if (/^[\w$]+(?:\.[\w$]+)+$|^[A-Z][A-Z\d_]+$|\//.test(value)) return false
   const kinds = [/[a-z]/, /[A-Z]/, /\d/, /[!@#$%^&*?+=]/].filter((kind) => kind.test(value)).length
   if (form === 'sentence') return kinds > 1 && /\d/.test(value)
-  // Samples in code are words with a number.
-  if (form === 'literal') return kinds > 2
+  // Samples in code are words with a number or two.
+  if (form === 'literal') return kinds > 2 || isChosen(value)
   return /\d/.test(value) && !/^[a-z]+_?\d$/i.test(value)
 }
+
+/** A password that a person chose: words and a number, but not those of a sample. */
+const isChosen = (value: string): boolean =>
+  value.length >= 8 &&
+  /^[a-z]{5,}\d{2,}$/i.test(value) &&
+  !/(?:123|abc|qwert|letmein|secret|hunter|test|sample|example|demo|foo|bar|admin|root|login|welcome|hello|token|key|value|sha\d|base\d|utf\d|rsa|aes|ed25519|curve)/i.test(
+    value,
+  )
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
@@ -671,7 +726,7 @@ export function looksGenerated(value: string, least: number, changesMin = 2): bo
 const LICENSE = /^(?:[A-Z\d]{4,8}-){2,}[A-Z\d]{4,8}$/
 
 /** `X-A2A-Notification-Token` */
-export const isHeaderName = (value: string): boolean => /^x(?:-[A-Za-z\d]{1,14}){2,}$/i.test(value)
+const isHeaderName = (value: string): boolean => /^x(?:-[A-Za-z\d]{1,14}){2,}$/i.test(value)
 
 function changesIn(word: string): number {
   let changes = 0
@@ -679,3 +734,21 @@ function changesIn(word: string): number {
     if (/\d/.test(word[at] ?? '') !== /\d/.test(word[at - 1] ?? '')) changes += 1
   return changes
 }
+
+/**
+ * True for mixed upper-case and lower-case letters with digits, and for 32 hexadecimal digits.
+ * Names in code alternate between the kinds of characters much less than random text.
+ */
+export function isRandom(value: string): boolean {
+  if (value.includes('retake-h') || value.startsWith('eyJ') || UUID.test(value)) return false
+  if (isHeaderName(value)) return false
+  if (/^[\da-f]{32,}$/i.test(value)) return /\d/.test(value) && /[a-f]/i.test(value)
+  if (!/[A-Z]/.test(value) || !/[a-z]/.test(value) || !/\d/.test(value)) return false
+  let changes = 0
+  for (let at = 1; at < value.length; at++)
+    if (kindOf(value.charCodeAt(at)) !== kindOf(value.charCodeAt(at - 1))) changes += 1
+  return changes >= value.length * CHANGES_MIN
+}
+
+const CHANGES_MIN = 0.35
+const kindOf = (code: number): number => (code >= 97 ? 3 : code >= 65 ? 2 : code >= 48 ? 1 : 0)

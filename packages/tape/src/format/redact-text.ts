@@ -1,5 +1,5 @@
 import { decodeBase64, encodeBase64 } from './known-values.js'
-import { isHeaderName, namedSecrets, ownText } from './named-secrets.js'
+import { isRandom, namedSecrets, ownText } from './named-secrets.js'
 import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js'
 
 /**
@@ -9,7 +9,7 @@ import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js
  * key that is encoded twice is only found as base64 in a URL.
  */
 export function redactText(text: string, onNamed?: OnNamed): string {
-  const masked = hideNamedValues(maskEscaped(maskPhrases(text)), onNamed)
+  const masked = hideNamedValues(hideBulkStrings(maskEscaped(maskPhrases(text)), onNamed), onNamed)
   let redacted = ''
   let from = 0
   let end = 0
@@ -33,6 +33,21 @@ export function redactText(text: string, onNamed?: OnNamed): string {
  * of the value.
  */
 export type OnNamed = (name: string, value: string) => string
+
+/**
+ * A string of Redis with a random value: its key, which may name it, is in another message. UUIDs,
+ * digests and JSON are not hidden.
+ */
+function hideBulkStrings(text: string, onNamed: OnNamed | undefined): string {
+  if (!text.includes('\r\n') || !text.includes('$')) return text
+  return text.replaceAll(BULK_STRING, (all, head: string, length: string, value: string) =>
+    value.length === Number(length) && isRandom(value) && !/^[\da-f]+$/i.test(value)
+      ? head + (onNamed?.('value', value) ?? hiddenKey('value', value))
+      : all,
+  )
+}
+
+const BULK_STRING = /((?<![^\r\n])\$(\d{2,3})\r\n)([\w+/=.-]{32,512})(?=\r\n)/g
 
 function hideNamedValues(text: string, onNamed: OnNamed | undefined): string {
   let masked = ''
@@ -177,25 +192,6 @@ function namesSecret(name: string): boolean {
 }
 
 const MAY_PRECEDE = new Set(['"', "'", '`', '=', ':', ' ', '\t', '%', '>'])
-
-/**
- * True for mixed upper-case and lower-case letters with digits, and for 32 hexadecimal digits.
- * Names in code alternate between the kinds of characters much less than random text.
- */
-function isRandom(value: string): boolean {
-  if (value.includes('retake-h') || value.startsWith('eyJ') || UUID.test(value)) return false
-  if (isHeaderName(value)) return false
-  if (/^[\da-f]{32,}$/i.test(value)) return /\d/.test(value) && /[a-f]/i.test(value)
-  if (!/[A-Z]/.test(value) || !/[a-z]/.test(value) || !/\d/.test(value)) return false
-  let changes = 0
-  for (let at = 1; at < value.length; at++)
-    if (kindOf(value.charCodeAt(at)) !== kindOf(value.charCodeAt(at - 1))) changes += 1
-  return changes >= value.length * CHANGES_MIN
-}
-
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
-const CHANGES_MIN = 0.35
-const kindOf = (code: number): number => (code >= 97 ? 3 : code >= 65 ? 2 : code >= 48 ? 1 : 0)
 
 // ── keys inside base64 and hex ──────────────────────────────────────────────
 
