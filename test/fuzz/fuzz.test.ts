@@ -7,7 +7,7 @@ const isSoak = process.env['RETAKE_SOAK'] === '1'
 
 /** A soak has another seed each day. */
 const seed = isSoak ? new Date().toISOString().slice(0, 10) : '1'
-const count = isSoak ? 1_000_000 : 1500
+const count = isSoak ? 1_000_000 : 2500
 
 test(`${count} changed records are read, or refused with a code, by everything that reads tapes`, async () => {
   const { stderr, stdout } = await execa(

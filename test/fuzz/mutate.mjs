@@ -57,8 +57,10 @@ const TAGS = [
   'described',
 ]
 
-const deep = (random) => {
-  const levels = random.pick([50, 600, 3000, 20_000])
+/** Below and above the limits for values, for records and for the tree of the viewer. */
+export const LEVELS = [50, 600, 1000, 1030, 2000, 2060, 3000, 9000, 20_000]
+
+const deep = (random, levels = random.pick(LEVELS)) => {
   return random.chance(0.5)
     ? `${'['.repeat(levels)}${']'.repeat(levels)}`
     : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
@@ -231,6 +233,24 @@ function disturb(random, list) {
   if (roll < 0.3) list.splice(at, 1)
   else if (roll < 0.6) list.splice(other, 0, list[at])
   else [list[at], list[other]] = [list[other], list[at]]
+}
+
+/** Records whose bodies each contain one value of this many levels; the details of the run stay. */
+export function deepScript(random, drafts, levels) {
+  return drafts.map((draft, index) => {
+    const text = draft.body.toString('utf8')
+    const [, lead = '', json = ''] = /^((?:data: )?)([[{].*?)\n*$/s.exec(text) ?? []
+    if (index === 0 || json === '' || json.includes('\n')) return draft
+    try {
+      const root = { root: JSON.parse(json) }
+      const places = placesOf(root)
+      const [parent, key] = random.pick(places.length > 1 ? places.slice(1) : places)
+      parent[key] = raw(deep(random, levels))
+      return { ...draft, body: Buffer.from(`${lead}${stringify(root.root)}\n\n`) }
+    } catch {
+      return draft
+    }
+  })
 }
 
 const howMany = (random, list) => Math.min(list.length, random.pick([1, 1, 2, 4, 8, 16, 32, 32]))

@@ -1,5 +1,5 @@
 /** Everything that reads a tape. A reader may refuse it with an error that has a code; nothing else. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { CodedError } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
@@ -8,7 +8,12 @@ import { checkIntact } from '@retake/engine/runs'
 import { TapeTimeline } from '../../packages/engine/dist/player/timeline.js'
 import { Options } from '../../packages/cli/dist/command-line/verb.js'
 import { readPushedTape } from '../../packages/cli/dist/team/read-pushed-tape.js'
+import { RunStore } from '../../packages/cli/dist/runs/run-store.js'
 import { viewRun } from '../../packages/cli/dist/runs/view-run.js'
+import { localRuns } from '../../packages/cli/dist/ui/local-runs.js'
+import { compareRuns } from '../../packages/cli/dist/ui/compare/compared-rows.js'
+import { movedTape } from '../../packages/engine/dist/player/moved-tape.js'
+import { baselineFrom } from '../../packages/guard/dist/contract/baseline.js'
 import { RunModel } from '../../packages/web/dist/model/run-model.js'
 import { copyAsCurl } from '../../packages/web/dist/model/copy-as-curl.js'
 
@@ -25,6 +30,11 @@ const names = [
   'list',
   'import',
   'locate',
+  'branches',
+  'failures',
+  'policy',
+  'receipt',
+  'verify-receipt',
 ]
 const verbs = Object.fromEntries(
   await Promise.all(names.map(async (name) => [name, await verb(name)])),
@@ -83,6 +93,48 @@ function askModel(tape, check) {
   for (const text of ['a', '[']) request(() => [...model.search(text)])
 }
 
+/** What `retake ui` answers about a folder, without its server and threads. */
+async function askViewer(file, check) {
+  const store = new RunStore(path.dirname(file))
+  const runs = localRuns(store)
+  const id = path.basename(file, '.tape')
+  const asked = []
+  const ask = (question) => check(() => asked.push(question()))
+  ask(() => runs.runs())
+  ask(() => runs.open(id).then(({ model }) => model.head()))
+  ask(() => runs.branches(id))
+  check(() => compareRuns(store, 'run-1', id))
+  try {
+    const answers = await Promise.allSettled(asked)
+    for (const { reason } of answers.filter(({ status }) => status === 'rejected'))
+      check(() => {
+        throw reason
+      })
+  } finally {
+    await runs.close()
+  }
+}
+
+const POLICY = {
+  name: 'orders',
+  rules: [
+    { deny: 'refund', when: { order: { over: 1 } } },
+    { deny: '*', tainted: { from: ['look', 'refund'] } },
+  ],
+}
+
+function testPolicy(file, out) {
+  const policy = path.join(out, 'policy.json')
+  writeFileSync(policy, JSON.stringify(POLICY))
+  return run('policy', { tapes: path.dirname(file), json: true }, ['test', policy])
+}
+
+async function makeReceipt(file, out) {
+  const receipt = path.join(out, 'receipt.json')
+  await run('receipt', { steps: '1', out: receipt, json: true, 'allow-neighbors': true }, [file])
+  if (existsSync(receipt)) await run('verify-receipt', { tape: file, json: true }, [receipt])
+}
+
 const EXPORTS = ['jsonl', 'otlp-json', 'otlp-protobuf', 'har', 'chrome']
 
 /** `share`: of how many tapes each reader reads one; the expensive ones need not read all. */
@@ -116,9 +168,35 @@ export const READERS = {
   show: { share: 12, read: (file) => run('show', { json: true }, [file]) },
   'show as text': { share: 12, read: (file) => run('show', {}, [file]) },
   'show --step': { share: 20, read: (file) => run('show', { step: '1' }, [file]) },
+  'show --step --json': {
+    share: 20,
+    read: (file) => run('show', { step: '2', json: true }, [file]),
+  },
+  viewer: { share: 20, read: (file, { check }) => askViewer(file, check) },
+  branches: { share: 20, read: (file) => run('branches', { json: true }, [file]) },
+  failures: { share: 20, read: (file) => run('failures', { dir: path.dirname(file) }, []) },
+  'policy test': { share: 20, read: (file, { out }) => testPolicy(file, out) },
+  'policy suggest': {
+    share: 20,
+    read: (file) =>
+      run('policy', { tapes: path.dirname(file), 'deny-step': '2' }, ['suggest', file]),
+  },
+  baseline: { share: 20, read: (file) => void baselineFrom([openTape(file)]) },
+  receipt: { share: 20, read: (file, { out }) => makeReceipt(file, out) },
+  'moved tape': {
+    share: 20,
+    read: (file) => {
+      const tape = movedTape(openTape(file), { recorded: '/agent', current: '/other' })
+      for (const { seq } of tape.events()) void [tape.event(seq), tape.body(seq)]
+    },
+  },
   scan: { share: 12, read: (file) => run('scan', { json: true }, [file]) },
   audit: { share: 12, read: (file) => run('audit', {}, [file]) },
   diff: { share: 16, read: (file, { other }) => run('diff', { full: true }, [other, file]) },
+  'diff --json': {
+    share: 20,
+    read: (file, { other }) => run('diff', { json: true }, [file, other]),
+  },
   verified: { share: 20, read: (file) => run('verify', { 'integrity-only': true }, [file]) },
   list: { share: 20, read: (file) => run('list', { dir: path.dirname(file), json: true }, []) },
   pushed: {
@@ -140,6 +218,10 @@ export const READERS = {
     ]),
   ),
   locate: { share: 20, read: (file) => run('locate', {}, [file, 'refund']) },
+  'locate --all': {
+    share: 20,
+    read: (file) => run('locate', { all: true, json: true }, [file, '1']),
+  },
   scrub: {
     share: 40,
     read: (file, { out }) => run('scrub', { out: path.join(out, 'scrubbed'), json: true }, [file]),

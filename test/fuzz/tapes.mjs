@@ -45,6 +45,8 @@ async function main() {
     execArgv: [
       '--max-old-space-size=2000',
       '--max-semi-space-size=32',
+      // Three quarters of the default: readers must not need all of it for what is within limits.
+      '--stack-size=738',
       '--import',
       new URL('../simulation/build.mjs', import.meta.url).href,
     ],
@@ -241,6 +243,21 @@ async function work({ seed, count, case: only, only: reader, keep, minutes }) {
     }
   }
 
+  /** The first cases of every seed: deep values in all bodies, for all readers. */
+  const [talk, operations, , , command, spans, redacted] = bases
+  const deepCases = mutate.LEVELS.flatMap((levels) =>
+    [talk, operations, command, spans, redacted].map((base) => [base, levels]),
+  )
+
+  function deepCase(random, at) {
+    const [base, levels] = deepCases[at]
+    const drafts = mutate.deepScript(random, base, levels)
+    return {
+      files: [['run-1.tape', encodeScript(RecordEncoder, drafts, { isSealed: true })]],
+      changed: drafts.filter((draft, index) => draft !== base[index]).length,
+    }
+  }
+
   /** What is nested too deeply to be made here is no test of the readers. */
   function caseOf(random) {
     try {
@@ -287,7 +304,8 @@ async function work({ seed, count, case: only, only: reader, keep, minutes }) {
     mkdirSync(runs, { recursive: true })
     mkdirSync(out)
     process.chdir(folder)
-    if (random.chance(0.04)) {
+    const isDeep = at < deepCases.length
+    if (!isDeep && random.chance(0.04)) {
       const { name, text, bytes } = random.pick(foreign)
       const file = path.join(runs, name)
       writeFileSync(
@@ -297,7 +315,7 @@ async function work({ seed, count, case: only, only: reader, keep, minutes }) {
       done.records++
       await timed(at, `import ${name}`, () => importFile(file, path.join(out, 'imported')))
     } else {
-      const { files, changed } = caseOf(random)
+      const { files, changed } = isDeep ? deepCase(random, at) : caseOf(random)
       for (const [name, bytes] of files) writeFileSync(path.join(runs, name), bytes)
       if (keep) for (const [name, bytes] of files) writeFileSync(path.join(keep, name), bytes)
       const file = path.join(runs, files.at(-1)[0])
@@ -306,7 +324,9 @@ async function work({ seed, count, case: only, only: reader, keep, minutes }) {
       if (at === first) writeFileSync(other, sealed[0])
       for (const [name, { share, read }] of Object.entries(READERS)) {
         if (
-          reader === undefined ? only === undefined && !random.chance(1 / share) : name !== reader
+          reader === undefined
+            ? !isDeep && only === undefined && !random.chance(1 / share)
+            : name !== reader
         )
           continue
         const check = (ask) => {

@@ -31,16 +31,25 @@ export const asJson = (value: unknown): unknown =>
 /** The same for a wire value. */
 export const wireAsJson = (wire: unknown): unknown => withText(plainJson(wire))
 
-/** Decodes bytes that contain text, such as printed output. */
+/**
+ * Decodes bytes that contain text, such as printed output. Has no callbacks, because each level
+ * would need several frames of the stack.
+ */
 const withText = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withText)
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    for (const item of value as readonly unknown[]) list.push(withText(item))
+    return list
+  }
   if (!isRecord(value)) return value
   const entries = Object.entries(value)
   const [[key, base64] = []] = entries
   if (entries.length === 1 && key === 'base64' && typeof base64 === 'string') {
     return textOfBase64(base64) ?? value
   }
-  return Object.fromEntries(entries.map(([name, member]) => [name, withText(member)]))
+  const members: [string, unknown][] = []
+  for (const [name, member] of entries) members.push([name, withText(member)])
+  return Object.fromEntries(members)
 }
 
 const textOfBase64 = (base64: string): string | undefined =>

@@ -1,7 +1,7 @@
 import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { attempt } from '@retake/tape/format'
+import { attempt, parseJson } from '@retake/tape/format'
 import { readsFile, pathsOfCall } from '@retake/engine/plans'
 import { PLACEHOLDER } from '@retake/engine/runs'
 import type { IndexedFileCall, Tape } from '@retake/tape'
@@ -150,7 +150,7 @@ const CHANGES =
 
 function inputOf(tape: Tape, { seq, as }: IndexedFileCall['call']): unknown[] {
   if (as !== 'json') return []
-  const input: unknown = JSON.parse(Buffer.from(tape.body(seq)).toString())
+  const input = parseJson(Buffer.from(tape.body(seq)).toString())
   return Array.isArray(input) ? input : []
 }
 

@@ -11,6 +11,7 @@ import {
   type Tape,
   type GuardVerdict,
   attempt,
+  tapeErrors,
 } from '@retake/tape'
 import { judgeCalls, type PolicyJudgement, type Policy, thrownIn } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
@@ -128,6 +129,15 @@ export function recordedRuns(folder: string): RunCalls[] {
     .toSorted((a, b) => a.startedAt - b.startedAt)
 }
 
+/** A call whose values cannot be rebuilt cannot be judged. */
+function decoded<T>(tape: Tape, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw tapeErrors.TAPE_VALUE_TOO_LARGE(tape.path, cause)
+  }
+}
+
 function guardedCall(
   tape: Tape,
   call: GuardedCallOnTape,
@@ -141,9 +151,9 @@ function guardedCall(
     step: step?.label ?? '',
     isNested,
     tool: call.tool,
-    args: call.args(),
-    output: call.output(),
-    error: error && thrownIn(error),
+    args: decoded(tape, () => call.args()),
+    output: decoded(tape, () => call.output()),
+    error: error && decoded(tape, () => thrownIn(error)),
     began: call.callSeq,
     ended: call.resultSeq,
     effects: intent.effects,
@@ -161,6 +171,7 @@ function guardedCall(
 /** A call without a guard has run. */
 function unguardedCall(tape: Tape, step: Step): RecordedCall {
   const call = step.call()
+  const error = call?.error
   return {
     run: tape.run.id,
     step: step.label,
@@ -168,7 +179,7 @@ function unguardedCall(tape: Tape, step: Step): RecordedCall {
     tool: step.toolName ?? call?.name ?? '',
     args: call?.args,
     output: call?.result,
-    error: call?.error && rebuildError(call.error),
+    error: error && decoded(tape, () => rebuildError(error)),
     began: step.seq,
     ended: step.answerSeqs.at(-1) ?? (step.inferred ? step.seq : undefined),
     effects: undefined,

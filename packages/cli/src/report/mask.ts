@@ -181,12 +181,18 @@ export class Mask {
   deep(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
     if (typeof value === 'number') return this.#number(value)
-    if (Array.isArray(value)) return value.map((each) => this.deep(each))
+    // No callbacks: each level of a record would need several frames of the stack.
+    if (Array.isArray(value)) {
+      const list: unknown[] = []
+      for (const each of value as readonly unknown[]) list.push(this.deep(each))
+      return list
+    }
     if (typeof value !== 'object' || value === null) return value
     if (isWireBytes(value)) return { ...value, v: this.#base64(value.v) }
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [this.text(key), this.deep(member)]),
-    )
+    const members: [string, unknown][] = []
+    for (const [key, member] of Object.entries(value))
+      members.push([this.text(key), this.deep(member)])
+    return Object.fromEntries(members)
   }
 
   /** Masks inside of bytes, which are base64 on the tape: that is our encoding, not the agent's. */

@@ -21,6 +21,7 @@ import {
   type BranchEdit,
   encodeBody,
   fromWire,
+  parseJson,
   type Tape,
   type TapeEvent,
 } from '@retake/tape/format'
@@ -243,8 +244,7 @@ function refuseUnwrappedResult(
   if (sent) throw errors.STEP_NOT_RECORDED(tape.run.id, sent.label, resultOf(tape, sent))
 }
 
-const parsed = (value: unknown): unknown =>
-  typeof value === 'string' ? attempt(() => JSON.parse(value) as unknown) : value
+const parsed = (value: unknown): unknown => (typeof value === 'string' ? parseJson(value) : value)
 
 /** Where the result of an unwrapped tool was sent to the model. */
 function resultOf(tape: Tape, inferred: Step): InferredResult {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CallNumbers } from '@retake/tape'
-import { isRecord, textOf, attempt } from '@retake/tape/format'
+import { isRecord, parseJson, textOf } from '@retake/tape/format'
 
 /**
  * An unwrapped tool, and the result to show to models instead of its own. Such a tool runs inside
@@ -92,7 +92,10 @@ type JsonRecord = Readonly<Record<string, unknown>>
 /** The fields in which APIs expect a result; Gemini requires an object. */
 const RESULT_FIELDS = ['output', 'response', 'content'] as const
 
-const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown, text)
+function parsed(text: string): unknown {
+  const value = parseJson(text)
+  return value === undefined ? text : value
+}
 
 /** Text in the form of the original content: a text, a list with one text block, or an object. */
 function withText(content: unknown, text: string): unknown {

@@ -203,11 +203,15 @@ function* callsOf(tape: TapeLike): Iterable<{ readonly tool: string; readonly ar
     }
   for (const event of tape.events())
     if (event.type === 'call' && event.kind === 'tool' && succeeded.has(event.seq))
-      yield { tool: event.name, args: decodeBody(event.as ?? 'json', tape.body(event.seq)) }
+      yield* readable(event.name, () => decodeBody(event.as ?? 'json', tape.body(event.seq)))
   for (const call of guardedCalls(tape))
     if (call.isNested && call.state === 'done' && call.facts?.served === undefined)
-      yield { tool: call.tool, args: call.args() }
+      yield* readable(call.tool, () => call.args())
 }
+
+/** Arguments that cannot be rebuilt, which no recorder of this version writes, teach nothing. */
+const readable = (tool: string, read: () => unknown): { tool: string; args: unknown }[] =>
+  attempt(() => [{ tool, args: read() }], [])
 
 class ToolNotes {
   #calls = 0

@@ -136,7 +136,7 @@ export const tapeErrors = errorTable(
     ],
     TAPE_VALUE_TOO_LARGE: (path: string, cause: unknown) => [
       `A value on the tape ${path} cannot be shown.`,
-      `It is too long or too deeply nested to be parsed: ${reason(cause)}.`,
+      `It is too long, too deeply nested, or not in a form that Retake writes: ${reason(cause)}.`,
       'Download its bytes instead. The rest of the tape can be read.',
     ],
     TAPE_EXISTS: (path: string, _cause?: unknown) => [

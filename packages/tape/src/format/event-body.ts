@@ -1,5 +1,5 @@
 import type { BodyForm } from './events.js'
-import { isTooDeep } from '../values/json-shape.js'
+import { isTooDeep, VALUE_DEPTH_MAX } from '../values/json-shape.js'
 import { asBuffer, fromWire } from '../values/from-wire.js'
 import { toWire, type ToWireOptions } from '../values/to-wire.js'
 
@@ -34,9 +34,12 @@ export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
 
 /** Decodes a JSON body that is given as text. */
 export const decodeJson = (json: string): unknown => {
-  if (isTooDeep(json)) throw new RangeError('the value is nested too deeply')
+  const isTagged = mayContainTags(json)
+  // In wire format, one level of a value may be several.
+  if (isTagged ? isTooDeep(json) : isTooDeep(json, VALUE_DEPTH_MAX))
+    throw new RangeError('the value is nested too deeply')
   const wire: unknown = JSON.parse(json)
-  return mayContainTags(json) ? fromWire(wire) : wire
+  return isTagged ? fromWire(wire) : wire
 }
 
 /** Without a tag key, a wire value is the value itself. An escape might hide the key. */

@@ -16,6 +16,7 @@ export {
   defined,
   filledText,
   isRecord,
+  isViewableJson,
   parseJson,
   recordOf,
   textOf,

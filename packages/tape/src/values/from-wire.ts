@@ -1,5 +1,6 @@
 import { fromBase64 } from '../format/bytes.js'
 import type { RecordedError } from '../format/events.js'
+import { VALUE_DEPTH_MAX } from './json-shape.js'
 import { setOwn } from './stable-stringify.js'
 
 /** Views over bytes that are restored with their type. */
@@ -19,11 +20,22 @@ const VIEW_NAMES = [
   'DataView',
 ] as const
 
-/** Restores a value from `toWire`. Throws a `TypeError` for an unknown tag. */
-export const fromWire = (wire: unknown): unknown => {
+/**
+ * Restores a value from `toWire`. Throws a `TypeError` for an unknown tag, and a `RangeError` for a
+ * value that is nested more deeply than others can walk through.
+ */
+export const fromWire = (wire: unknown): unknown => restore(wire, 0)
+
+/** Has no callbacks, because each level of a value would need several frames of the stack. */
+function restore(wire: unknown, level: number): unknown {
   if (typeof wire !== 'object' || wire === null) return wire
-  if (Array.isArray(wire)) return wire.map(fromWire)
-  if (!Object.hasOwn(wire, '$')) return restoreMembers(wire, {})
+  if (level > VALUE_DEPTH_MAX) throw new RangeError('the value is nested too deeply')
+  if (Array.isArray(wire)) {
+    const items: unknown[] = []
+    for (const item of wire as readonly unknown[]) items.push(restore(item, level + 1))
+    return items
+  }
+  if (!Object.hasOwn(wire, '$')) return restoreMembers(wire, {}, level)
   const { $: tag, v } = wire as { $: unknown; v?: unknown }
   switch (tag) {
     case 'undefined':
@@ -35,18 +47,22 @@ export const fromWire = (wire: unknown): unknown => {
     case 'symbol':
       return Symbol.for(v as string)
     case 'object':
-      return restoreMembers(v as object, {})
+      return restoreMembers(v as object, {}, level)
     case 'null-prototype':
-      return restoreMembers(v as object, Object.create(null) as object)
+      return restoreMembers(v as object, Object.create(null) as object, level)
     case 'Error':
-      return rebuildError(v as RecordedError)
+      return rebuild(v as RecordedError, {}, level)
+    case 'Map':
+      return new Map(restore(v, level) as [unknown, unknown][])
+    case 'Set':
+      return new Set(restore(v, level) as unknown[])
     default:
       return restoreBuiltIn(String(tag), v)
   }
 }
 
-const restoreMembers = (members: object, target: object): object => {
-  for (const [key, value] of Object.entries(members)) setOwn(target, key, fromWire(value))
+function restoreMembers(members: object, target: object, level: number): object {
+  for (const [key, value] of Object.entries(members)) setOwn(target, key, restore(value, level + 1))
   return target
 }
 
@@ -62,10 +78,6 @@ const restoreBuiltIn = (tag: string, v: unknown): unknown => {
     }
     case 'URL':
       return new URL(v as string)
-    case 'Map':
-      return new Map(fromWire(v) as [unknown, unknown][])
-    case 'Set':
-      return new Set(fromWire(v) as unknown[])
     case 'ArrayBuffer':
       return fromBase64(v as string).buffer
     case 'Buffer':
@@ -96,9 +108,13 @@ export type ErrorClasses = Readonly<Record<string, ErrorClass>>
  * are the real ones; `classes` supplies others by name, without running their constructors; any
  * other name gets a new class.
  */
-export const rebuildError = (recorded: RecordedError, classes: ErrorClasses = {}): unknown => {
-  if (recorded.thrown !== undefined) return fromWire(recorded.thrown)
-  const nested = (inner: RecordedError): unknown => rebuildError(inner, classes)
+export const rebuildError = (recorded: RecordedError, classes: ErrorClasses = {}): unknown =>
+  rebuild(recorded, classes, 0)
+
+function rebuild(recorded: RecordedError, classes: ErrorClasses, level: number): unknown {
+  if (recorded.thrown !== undefined) return restore(recorded.thrown, level + 1)
+  if (level > VALUE_DEPTH_MAX) throw new RangeError('the value is nested too deeply')
+  const nested = (inner: RecordedError): unknown => rebuild(inner, classes, level + 1)
   const error = construct(recorded, classes)
   const fields: Record<string, unknown> = { name: recorded.name, message: recorded.message }
   define(error, 'stack', recorded.stack, false)
@@ -106,11 +122,11 @@ export const rebuildError = (recorded: RecordedError, classes: ErrorClasses = {}
   if (recorded.cause !== undefined) fields['cause'] = nested(recorded.cause)
   if (recorded.errors !== undefined) fields['errors'] = recorded.errors.map(nested)
   for (const [key, value] of Object.entries(recorded.props ?? {})) {
-    define(error, key, isField(value) ? fields[key] : fromWire(value), true)
+    define(error, key, isField(value) ? fields[key] : restore(value, level + 1), true)
     delete fields[key]
   }
   for (const [key, value] of Object.entries(recorded.symbols ?? {}))
-    define(error, Symbol.for(key), fromWire(value), true)
+    define(error, Symbol.for(key), restore(value, level + 1), true)
   const current = error as unknown as Record<string, unknown>
   for (const [key, value] of Object.entries(fields)) {
     if (key === 'cause' || key === 'errors' || current[key] !== value)

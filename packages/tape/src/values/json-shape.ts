@@ -30,18 +30,24 @@ export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /**
- * Nesting of JSON that is read. `JSON.parse` has no limit, but everything that walks through its
- * result needs stack for each level. The recorder stops at 500 values, each of up to four levels.
+ * Nesting of values that are read. `JSON.parse` has no limit, but everything that walks through its
+ * result needs stack for each level, and some functions need half of it for these.
  */
+export const VALUE_DEPTH_MAX = 1024
+/** Records are values in wire format: the recorder stops at 500, each of up to four levels. */
 const RECORD_DEPTH_MAX = 2048
-/** Bodies are whatever programs send. The viewer shows them level by level. */
-const BODY_DEPTH_MAX = 10_100
+/** The viewer shows bodies level by level, without recursion. */
+const VIEWED_DEPTH_MAX = 10_100
 
 /** Parsed JSON; `undefined` if the text is not JSON, or nested more deeply than can be read. */
 export const parseJson = (text: string): unknown =>
-  isTooDeep(text, BODY_DEPTH_MAX) ? undefined : attempt(() => JSON.parse(text) as unknown)
+  isTooDeep(text, VALUE_DEPTH_MAX) ? undefined : attempt(() => JSON.parse(text) as unknown)
 
-/** True if JSON is nested more deeply than any that the recorder writes. */
+/** True for JSON that the viewer can show as a tree, which may be too deep for `parseJson`. */
+export const isViewableJson = (text: string): boolean =>
+  !isTooDeep(text, VIEWED_DEPTH_MAX) && attempt(() => JSON.parse(text) !== undefined, false)
+
+/** True if JSON is nested more deeply than any that the recorder writes, or than `depthMax`. */
 export function isTooDeep(json: string, depthMax = RECORD_DEPTH_MAX): boolean {
   if (json.length < 2 * depthMax) return false
   let depth = 0

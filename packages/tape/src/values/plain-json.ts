@@ -6,8 +6,13 @@ import { setOwn } from './stable-stringify.js'
  * A wire value as handwritten JSON, for `grep` and `jq`. Values that JSON cannot express become
  * text, so it cannot be converted back.
  */
-export const plainJson = (wire: unknown): unknown => {
-  if (Array.isArray(wire)) return wire.map(plainJson)
+export function plainJson(wire: unknown): unknown {
+  // Has no callbacks, because each level of a value would need several frames of the stack.
+  if (Array.isArray(wire)) {
+    const plain: unknown[] = []
+    for (const item of wire as readonly unknown[]) plain.push(plainJson(item))
+    return plain
+  }
   if (!isRecord(wire)) return wire
   if (!Object.hasOwn(wire, '$')) return plainMembers(wire)
   const { $: tag, v } = wire
@@ -36,7 +41,7 @@ export const plainJson = (wire: unknown): unknown => {
   }
 }
 
-const plainMembers = (members: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+function plainMembers(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const plain: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(members)) setOwn(plain, key, plainJson(value))
   return plain

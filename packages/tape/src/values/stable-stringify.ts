@@ -16,15 +16,19 @@ export const setOwn = (target: object, key: string, value: unknown): void => {
  * JSON with sorted keys, so that equal data gives equal text. Accepts JSON data; convert anything
  * else with `toWire` first.
  */
-export const stableStringify = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`
+export function stableStringify(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  // Has no callbacks, because each level of a value would need several frames of the stack.
+  const parts: string[] = []
+  if (Array.isArray(value)) {
+    for (const item of value as readonly unknown[]) parts.push(stableStringify(item))
+    return `[${parts.join(',')}]`
+  }
   const record = value as Readonly<Record<string, unknown>>
-  const members = Object.keys(record)
-    .toSorted()
-    .filter((key) => record[key] !== undefined)
-    .map((key) => `${JSON.stringify(key)}:${stableStringify(record[key])}`)
-  return `{${members.join(',')}}`
+  for (const key of Object.keys(record).toSorted())
+    if (record[key] !== undefined)
+      parts.push(`${JSON.stringify(key)}:${stableStringify(record[key])}`)
+  return `{${parts.join(',')}}`
 }
 
 /** True if two wire values have the same data, whatever the order of keys. */

@@ -5,6 +5,7 @@ import {
   type HeaderPair,
   type Step,
   conversationMembers,
+  isViewableJson,
 } from '@retake/tape'
 import { cutAt, type StepRow } from '@retake/tape/present'
 import {
@@ -87,11 +88,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
       method: exchange.request.method,
       url: cutText(exchange.request.url, HEADER),
       headers: headersOf(exchange.request.headers),
-      body: viewBody(
-        exchange.request.body,
-        exchange.request.text,
-        exchange.request.json !== undefined,
-      ),
+      body: viewBody(exchange.request.body, exchange.request.text, isJsonBody(exchange.request)),
     },
     response: exchange?.response && responseOf(step, exchange.response),
     call: callOf(step, budget),
@@ -125,14 +122,18 @@ const clampIndex = (wanted: number, total: number): number =>
 const headersOf = (headers: readonly HeaderPair[]): HeaderPair[] =>
   headers.slice(0, HEADERS).map(([name, value]) => [cutText(name, HEADER), cutText(value, HEADER)])
 
+/** True for JSON that is too deep to be parsed here, too: the tree of the viewer is not recursive. */
+const isJsonBody = ({ json, text }: Pick<ExchangeResponse, 'json' | 'text'>): boolean =>
+  json !== undefined || (text !== undefined && isViewableJson(text))
+
 function responseOf(step: Step, response: ExchangeResponse): ResponseDetail {
-  const { status, statusText, headers, body, text, json, chunks, complete } = response
+  const { status, statusText, headers, body, text, chunks, complete } = response
   const { problem, undecoded, events } = response
   return {
     status,
     statusText,
     headers: headersOf(headers),
-    body: viewBody(body, text, json !== undefined),
+    body: viewBody(body, text, events === undefined && isJsonBody(response)),
     chunks: chunks.length,
     complete,
     problem,
