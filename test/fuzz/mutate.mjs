@@ -235,12 +235,29 @@ function disturb(random, list) {
   else [list[at], list[other]] = [list[other], list[at]]
 }
 
-/** Records whose bodies each contain one value of this many levels; the details of the run stay. */
+/** More levels of a record are damage, which would hide the rest of the tape. */
+const RECORD_LEVELS_MAX = 2048
+
+/** Records that each contain values of this many levels, where a tape may contain any value. */
 export function deepScript(random, drafts, levels) {
+  const value = (around = 0) => raw(deep(random, Math.min(levels, RECORD_LEVELS_MAX - around)))
   return drafts.map((draft, index) => {
+    if (index === 0) {
+      const details = { ...JSON.parse(draft.body), input: value(2) }
+      return { ...draft, body: Buffer.from(stringify(details)) }
+    }
+    const { value: old, error } = draft.event
+    if (old !== undefined || error !== undefined) {
+      const { type, ...rest } = draft.event
+      const deepFields = {
+        ...(old !== undefined && { value: value(2) }),
+        ...(error !== undefined && { error: { ...error, props: { a: value(5) } } }),
+      }
+      return { ...draft, json: stringify({ type, ...rest, ...deepFields }) }
+    }
     const text = draft.body.toString('utf8')
     const [, lead = '', json = ''] = /^((?:data: )?)([[{].*?)\n*$/s.exec(text) ?? []
-    if (index === 0 || json === '' || json.includes('\n')) return draft
+    if (json === '' || json.includes('\n')) return draft
     try {
       const root = { root: JSON.parse(json) }
       const places = placesOf(root)

@@ -1,4 +1,4 @@
-import { redactText, plainJson, toWire } from '@retake/tape/format'
+import { attempt, redactText, plainJson, toWire, withoutDepth } from '@retake/tape/format'
 import type { Tone } from '@retake/tape/present'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -223,7 +223,11 @@ export function fromHere(site: string): string {
 export function printJson(value: unknown, indent?: number): void {
   const masked = (_name: string, each: unknown): unknown =>
     typeof each === 'string' ? withoutHidden(redactText(each)) : each
-  console.log(JSON.stringify(value, masked, indent))
+  // For each level, a replacer needs more of the stack than all else that reads a tape.
+  const text = attempt(() => JSON.stringify(value, masked, indent))
+  console.log(
+    text ?? JSON.stringify(withoutDepth(JSON.parse(JSON.stringify(value))), masked, indent),
+  )
 }
 
 export const lookOf = (stream: NodeJS.WriteStream): Look => ({

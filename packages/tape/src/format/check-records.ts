@@ -377,16 +377,20 @@ export function envelopeProblem(value: unknown, position: number): string | unde
     : `Its body refers to event ${later}, which is not before it.`
 }
 
+/** Paths and arguments come from the system, whose texts end at a NUL. Functions of Node refuse one. */
+const systemText: Check = (value) =>
+  text(value) ?? ((value as string).includes('\0') ? 'contains a NUL' : undefined)
+
 const DETAILS = object({
-  entry: optional(text),
-  args: optional(texts),
-  cwd: optional(text),
+  entry: optional(systemText),
+  args: optional(listOf(systemText)),
+  cwd: optional(systemText),
   inputProof: optional(text),
   tags: optional(texts),
   proof: optional(text),
   host: optional(object({ pid: natural, ppid: natural, hostname: text, script: optional(text) })),
-  root: optional(text),
-  execArgv: optional(texts),
+  root: optional(systemText),
+  execArgv: optional(listOf(systemText)),
   code: optional(object({ files: mapOf(text), packages: mapOf(text) })),
   preloads: optional(listOf(object({ how: oneOf('import', 'require'), name: text }))),
   env: optional(mapOf(text)),
@@ -408,7 +412,7 @@ const DETAILS = object({
     }),
   ),
   startedBy: optional(object({ run: runId, seq: natural })),
-  command: optional(texts),
+  command: optional(listOf(systemText)),
   scrubbedFrom: optional(text),
   pseudonymKey: optional(text),
   redaction: optional(object({ key: text, kinds: texts, rules: text })),

@@ -20,6 +20,7 @@ export {
   parseJson,
   recordOf,
   textOf,
+  withoutDepth,
   type JsonRecord,
 } from '../values/json-shape.js'
 export { keyPathText } from '../values/key-path-text.js'

@@ -98,6 +98,7 @@ describe('an event that no recorder writes is named', () => {
     ['an id of 1,000 letters', { id: 'x'.repeat(1000) }, {}],
     ['a parent that leaves the folder', { parent: { run: '../a', seq: 1, chain: '' } }, {}],
     ['a start that no date has', { startedAt: 1e300 }, {}],
+    ['a folder with a NUL', {}, { cwd: '\0' }],
     ['a format below 1', { format: -1 }, {}],
     ['no details', {}, ''],
     ['details that are a list', {}, []],

@@ -65,6 +65,22 @@ export function isTooDeep(json: string, depthMax = RECORD_DEPTH_MAX): boolean {
   return false
 }
 
+/** Replaces what is nested more deeply than others can walk through, in JSON that is changed here. */
+export function withoutDepth(json: unknown): unknown {
+  const waiting: [object: unknown, level: number][] = [[json, 0]]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [object, level] = next
+    if (typeof object !== 'object' || object === null) continue
+    const members = object as Record<string, unknown>
+    for (const [key, member] of Object.entries(members))
+      if (level < VALUE_DEPTH_MAX) waiting.push([member, level + 1])
+      else if (typeof member === 'object' && member !== null) members[key] = TOO_DEEP
+  }
+  return json
+}
+
+export const TOO_DEEP = '(nested too deeply)'
+
 /** Arguments of a tool call: parsed, or the text if the model wrote invalid JSON. */
 export const parseArguments = (text: string): unknown =>
   text === '' ? {} : (parseJson(text) ?? text)

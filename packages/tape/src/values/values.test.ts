@@ -4,6 +4,7 @@ import { runInNewContext, runInThisContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeBody, encodeBody, fromWire, stableStringify, toWire, wireEqual } from './values.js'
+import { plainJson } from './plain-json.js'
 
 const throughJson = (value: unknown): unknown => fromWire(JSON.parse(JSON.stringify(toWire(value))))
 
@@ -138,6 +139,15 @@ describe('wire values', () => {
     let deep: unknown = 'bottom'
     for (let level = 0; level < 5_000; level++) deep = [deep]
     expect(losses(deep)).toHaveLength(1)
+  })
+
+  test('are refused, or shown in part, if they are too deep to walk through', () => {
+    const nested = (levels: number): unknown =>
+      JSON.parse(`${'{"a":'.repeat(levels)}[]${'}'.repeat(levels)}`)
+    expect(fromWire(nested(1000))).toEqual(nested(1000))
+    expect(() => fromWire(nested(2000))).toThrow('nested too deeply')
+    expect(JSON.stringify(plainJson(nested(2000)))).toContain('{"a":"(nested too deeply)"}')
+    expect(plainJson(nested(1000))).toEqual(nested(1000))
   })
 
   test('reject an unknown tag with a readable message', () => {

@@ -168,6 +168,14 @@ test('a body that is not text is binary and can be downloaded', () => {
   expect([...(model.body('1', 'response') ?? [])]).toEqual([...bytes])
 })
 
+test('JSON that is too deep for other readers can still be shown as a tree', () => {
+  const run = new RunScript()
+  const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
+  run.answer(run.request('https://example.com/', deep), [deep])
+  const { request, response } = run.model().step('1') ?? {}
+  expect([request?.body.form, response?.body.form]).toEqual(['json', 'json'])
+})
+
 test('the first events of a stream are listed with their times', () => {
   const run = new RunScript()
   const op = run.request(CHAT, { messages: [] })
