@@ -65,6 +65,7 @@ console.log('the key is', 'sk-' + '${letters}'.slice(0), Date.now())
   for (const verb of [
     ['report', 'last', '-o', 'a.html'],
     ['export', 'last', '--jsonl'],
+    ['test', 'last', '--out', 'tests/agent.test.mjs'],
   ]) {
     const refused = await retake(verb)
     expect(refused.code, verb[0]).toBe(1)
@@ -83,4 +84,19 @@ console.log('the key is', 'sk-' + '${letters}'.slice(0), Date.now())
   const replayed = await retake(['replay', 'last', '--dir', 'scrubbed', '--trust'])
   expect(replayed.code, replayed.stderr).toBe(0)
   expect((await retake(['scrub', 'last'])).stderr).toContain('SCRUB_WOULD_OVERWRITE')
+})
+
+test('what is possibly a secret is listed, and the exit code stays 0', async () => {
+  const { folder, retake } = await folderWith({
+    'agent.mjs': `console.log('the key that Ann gave me was', '${letters.slice(0, 14).toLowerCase()}')`,
+  })
+  await retake(['record', 'agent.mjs'])
+  const scanned = await retake(['scan', 'last', '--sarif', 'secrets.sarif'])
+  expect(scanned.code, scanned.stderr).toBe(0)
+  expect(scanned.stdout).toMatch(/event \d+, output body: possibly a secret/)
+  expect(scanned.stdout).not.toContain(letters.slice(0, 14).toLowerCase())
+  expect(scanned.stderr).toContain('0 findings, and 1 possible in 1 file')
+  expect(JSON.parse(readFileSync(join(folder, 'secrets.sarif'), 'utf8'))).toMatchObject({
+    runs: [{ results: [{ ruleId: 'possible', level: 'warning' }] }],
+  })
 })

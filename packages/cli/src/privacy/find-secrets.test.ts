@@ -104,12 +104,12 @@ test('a damaged or truncated tape is not reported as completely searched', () =>
     [output, text],
     [output, text],
   ])
-  expect(scanFile(file)).toEqual({ findings: [] })
+  expect(scanFile(file)).toEqual({ findings: [], possible: [] })
   const whole = readFileSync(file)
   const cut = (from: number, to: number): void =>
     writeFileSync(file, Buffer.concat([whole.subarray(0, from), whole.subarray(to)]))
   cut(whole.lastIndexOf(text) + 10, whole.length)
-  expect(scanFile(file)).toEqual({ findings: [], unread: 'It ends inside event 2.' })
+  expect(scanFile(file)).toEqual({ findings: [], possible: [], unread: 'It ends inside event 2.' })
   cut(whole.indexOf(text), whole.indexOf(text) + 10)
   expect(scanFile(file).unread).toContain('The record there is damaged')
   cut(whole.lastIndexOf(text), whole.length)
@@ -149,5 +149,26 @@ test('a compressed file that is too large to unpack is not reported as completel
   writeFileSync(text, 'x = 1\n')
   expect(scanFile(large).unread).toContain('too large')
   expect(scanFile(small)).toMatchObject({ findings: [{ where: 'content' }] })
-  expect(scanFile(text)).toEqual({ findings: [] })
+  expect(scanFile(text)).toEqual({ findings: [], possible: [] })
+})
+
+test('a random value near a word such as key is possible, and refuses nothing', () => {
+  const value = letters.slice(0, 14).toLowerCase()
+  const file = olderTape({}, [
+    [output, Buffer.from(`the key that Ann gave me was ${value}, I think`)],
+    [output, Buffer.from(`order ${value} has arrived; the key is under the mat`)],
+    [output, Buffer.from('{"usage":{"prompt_tokens":512},"id":"chatcmpl-aB3dE6gH9jK2mN5p"}')],
+  ])
+  expect(scanFile(file)).toEqual({
+    findings: [],
+    possible: [{ rule: 'possible', file, event: 1, where: 'output body' }],
+  })
+  expect(secretsOnTape(file)).toEqual([])
+  refuseSecrets([file], 'older')
+  const text = path.join(temporaryFolder(), 'notes.md')
+  writeFileSync(
+    text,
+    `# Notes\n\nToken for the gateway (old): ${value}\nThe digest is sha256:${'0a1b'.repeat(16)}\n`,
+  )
+  expect(scanFile(text)).toMatchObject({ findings: [], possible: [{ where: 'line 3', line: 3 }] })
 })

@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { containsSecret, SecretMask, unreadableFrom } from '@retake/engine/runs'
 import { maskKeys, reason, type Tape, TapeError } from '@retake/tape'
+import { hasPossibleSecret } from '@retake/tape/format'
 import { isBeingWritten, openOwnTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { readPart } from '../read-part.js'
@@ -12,7 +13,7 @@ import type { RunStore } from '../runs/run-store.js'
 export interface SecretFinding {
   /**
    * `variable`: the value of a secret variable of this process. `key`: a known shape. `value`:
-   * encoded, or random after a name.
+   * encoded, or random after a name. `possible`: near such a word; the recorder does not hide it.
    */
   readonly rule: SecretRule
   readonly file: string
@@ -26,6 +27,7 @@ export const SECRET_RULES = {
   variable: 'the value of a secret environment variable',
   key: 'a credential of a known shape',
   value: 'an encoded credential, or a random value after a secret-like name',
+  possible: 'possibly a secret: a random value near a word such as key or password',
 } as const
 export type SecretRule = keyof typeof SECRET_RULES
 
@@ -37,14 +39,17 @@ export function ownSecrets(): SecretMask {
 }
 
 /** Secrets anywhere on a tape, without its ancestors, which are other files. */
-export const secretsOnTape = (file: string): SecretFinding[] => searchTape(openOwnTape(file))
+export const secretsOnTape = (file: string): readonly SecretFinding[] =>
+  searchTape(openOwnTape(file)).findings
 
-function searchTape(tape: Tape): SecretFinding[] {
+function searchTape(tape: Tape): ScannedFile {
   const file = tape.path
   const mask = ownSecrets()
   const findings: SecretFinding[] = []
+  const possible: SecretFinding[] = []
   const look = (event: number, where: string, before: string, after: string): void => {
     if (before !== after) findings.push({ rule: ruleOf(before), file, event, where })
+    if (hasPossibleSecret(after)) possible.push({ rule: 'possible', file, event, where })
   }
   const details = JSON.stringify(tape.details)
   look(0, 'run record', details, mask.text(details))
@@ -56,9 +61,9 @@ function searchTape(tape: Tape): SecretFinding[] {
     const body = tape.body(event.seq)
     if (body.length === 0) continue
     const masked = mask.body(event, body)
-    if (masked !== body) look(event.seq, `${event.type} body`, latin1(body), latin1(masked))
+    look(event.seq, `${event.type} body`, latin1(body), latin1(masked))
   }
-  return findings
+  return { findings, possible }
 }
 
 /** Signed runs have a random salt in each event, which looks like a secret. */
@@ -75,32 +80,46 @@ const OVERLAP_BYTES = 1 << 20
 function searchBytes(file: string): ScannedFile {
   const size = statSync(file).size
   const findings = new Map<string, SecretFinding>()
+  const possible = new Map<string, SecretFinding>()
   let unread: string | undefined
   let linesBefore = 0
   for (let at = 0; at === 0 || at < size; at += PIECE_BYTES) {
     const bytes = readPart(file, at, PIECE_BYTES + OVERLAP_BYTES)
     if (at === 0 && !isText(bytes) && unreadableFrom(bytes) !== undefined)
       unread = 'It is compressed, and too large or incomplete to unpack.'
-    for (const finding of searchPiece(file, bytes, linesBefore))
-      findings.set(finding.where, finding)
+    const piece = searchPiece(file, bytes, linesBefore)
+    for (const finding of piece.findings) findings.set(finding.where, finding)
+    for (const finding of piece.possible) possible.set(finding.where, finding)
     linesBefore += linesIn(bytes.subarray(0, PIECE_BYTES))
   }
-  return { findings: [...findings.values()], ...(unread !== undefined && { unread }) }
+  return {
+    findings: [...findings.values()],
+    possible: [...possible.values()],
+    ...(unread !== undefined && { unread }),
+  }
 }
 
-function searchPiece(file: string, bytes: Buffer, linesBefore: number): SecretFinding[] {
+function searchPiece(file: string, bytes: Buffer, linesBefore: number): ScannedFile {
   const text = latin1(bytes)
   const masked = latin1(ownSecrets().body({ type: 'result', op: 0 }, bytes))
-  if (masked === text) return []
   const [before, after] = [text.split('\n'), masked.split('\n')]
   // In compressed or changed content, lines do not correspond.
-  if (before.length !== after.length || bytes.includes(0))
-    return [{ rule: ruleOf(text), file, where: 'content' }]
-  return before.flatMap((each, index) => {
-    if (each === after[index]) return []
+  if (before.length !== after.length || bytes.includes(0)) {
+    const finding: SecretFinding = { rule: ruleOf(text), file, where: 'content' }
+    return { findings: masked === text ? [] : [finding], possible: [] }
+  }
+  const at = (index: number): Omit<SecretFinding, 'rule'> => {
     const line = linesBefore + index + 1
-    return [{ rule: ruleOf(each), file, where: `line ${line}`, line }]
-  })
+    return { file, where: `line ${line}`, line }
+  }
+  return {
+    findings: before.flatMap((each, index) =>
+      each === after[index] ? [] : [{ rule: ruleOf(each), ...at(index) }],
+    ),
+    possible: after.flatMap((each, index) =>
+      hasPossibleSecret(each) ? [{ rule: 'possible' as const, ...at(index) }] : [],
+    ),
+  }
 }
 
 /** Enough to tell text from compressed content, which may begin like text. */
@@ -147,6 +166,8 @@ function* filesIn(folder: string): Generator<string> {
 
 export interface ScannedFile {
   readonly findings: readonly SecretFinding[]
+  /** For people to look at; nothing is refused because of them. */
+  readonly possible: readonly SecretFinding[]
   /** Set if it may contain secrets that were not found: the reason. */
   readonly unread?: string
 }
@@ -156,10 +177,10 @@ export function scanFile(file: string): ScannedFile {
   if (!file.endsWith('.tape')) return searchBytes(file)
   try {
     const tape = openOwnTape(file)
-    const findings = searchTape(tape)
+    const scanned = searchTape(tape)
     const isTorn = tape.tornBytes > 0 && tape.status !== 'sealed' && !isBeingWritten(file)
-    if (!isTorn) return { findings }
-    return { findings, unread: `It ends inside event ${tape.count}.` }
+    if (!isTorn) return scanned
+    return { ...scanned, unread: `It ends inside event ${tape.count}.` }
   } catch (error) {
     const scanned = searchBytes(file)
     const code = error instanceof TapeError ? error.code : ''

@@ -10,6 +10,7 @@ import { refuseProxyRun } from '../agent/replay-agent.js'
 import { fileHere, movedHere } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
+import { refuseSecrets } from '../privacy/find-secrets.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere, plainValue } from '../terminal/terminal.js'
 
@@ -47,6 +48,8 @@ export interface WriteTestOptions {
   /** The command that writes it (default: `retake test`). */
   readonly by?: string
   readonly force?: boolean
+  /** If not set, refuses a run that contains secrets. */
+  readonly allowsSecrets?: boolean
   /** As for `--oracle` (default: assertions from the outcome). */
   readonly oracle?: string | undefined
   /** Tools that run in the test instead of being served. */
@@ -88,7 +91,8 @@ interface WrittenTest {
 
 /**
  * Writes a test file and copies the tape beside it. Writes nothing if another file has one of these
- * names. For an imported run, which cannot be replayed, writes only a starting point.
+ * names, or if the tape contains secrets: tests are committed. For an imported run, which cannot be
+ * replayed, writes only a starting point.
  */
 export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const { runner, force = false } = options
@@ -112,6 +116,8 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   }
   const taken = [test, ...copies.keys()].find(isOther)
   if (taken !== undefined && !force) throw cliErrors.TEST_FILE_EXISTS(fromHere(taken))
+  if (options.allowsSecrets !== true)
+    refuseSecrets(isImported ? [tape.path] : [...copies.values()], tape.run.id)
   const textOf = isImported ? skeletonText : testText
   const text = textOf(tape, { ...options, title, isCommonJs, test, tape: copy })
   try {

@@ -14,6 +14,9 @@ export default {
 secret variables in the current environment, and random values after names such as \`api_key\`,
 even if they are encoded or compressed. Prints where each secret is, but never the secret itself.
 
+Also lists what is possibly a secret: a random value near a word such as \`key\` or \`password\`. These
+do not change the exit code, and no command refuses a run because of them.
+
 Exit code 3 if there are findings, or if a file cannot be read completely: a damaged tape, or
 compressed content of more than 8 MB.`,
   options: {
@@ -28,27 +31,34 @@ compressed content of more than 8 MB.`,
   run(options, names) {
     const files = names.flatMap((name) => filesToScan(name, () => options.store))
     const findings: SecretFinding[] = []
+    const possible: SecretFinding[] = []
     const incomplete: IncompleteFile[] = []
     using progress = new Progress()
     for (const [index, file] of files.entries()) {
       progress.say(`scanning ${index + 1} of ${files.length}: ${path.basename(file)}`)
-      const { findings: found, unread } = scanFile(file)
-      findings.push(...found)
+      const { unread, ...scanned } = scanFile(file)
+      findings.push(...scanned.findings)
+      possible.push(...scanned.possible)
       if (unread !== undefined) incomplete.push({ file, why: unread })
     }
     progress.stop()
     const sarif = options.text('sarif')
     if (sarif !== undefined)
-      writeOrReport(sarif, () => writeFileSync(sarif, sarifOf(findings, incomplete)))
-    if (options.json) printJson({ files: files.length, findings, incomplete })
+      writeOrReport(sarif, () =>
+        writeFileSync(sarif, sarifOf([...findings, ...possible], incomplete)),
+      )
+    if (options.json) printJson({ files: files.length, findings, possible, incomplete })
     else {
-      for (const { file, event, where, rule } of findings)
+      for (const { file, event, where, rule } of [...findings, ...possible])
         console.log(
           `${fromHere(file)}: ${event === undefined ? where : `event ${event}, ${where}`}: ${SECRET_RULES[rule]}`,
         )
       for (const { file, why } of incomplete)
         console.error(`warning: ${fromHere(file)}: ${INCOMPLETE} ${why}`)
-      console.error(`${plural(findings.length, 'finding')} in ${plural(files.length, 'file')}`)
+      const others = possible.length === 0 ? '' : `, and ${possible.length} possible`
+      console.error(
+        `${plural(findings.length, 'finding')}${others} in ${plural(files.length, 'file')}`,
+      )
     }
     return findings.length + incomplete.length === 0 ? 0 : FOUND
   },
@@ -67,11 +77,11 @@ function sarifOf(
 ): string {
   const rules = Object.entries(SECRET_RULES).map(([id, text]) => ({
     id,
-    shortDescription: { text: `Contains ${text}` },
+    shortDescription: { text: id === 'possible' ? text : `Contains ${text}` },
   }))
   const results = findings.map(({ rule, file, where, event, line = 1 }) => ({
     ruleId: rule,
-    level: 'error',
+    level: rule === 'possible' ? 'warning' : 'error',
     message: {
       text: `${SECRET_RULES[rule]}, in ${event === undefined ? where : `event ${event}, ${where}`}`,
     },

@@ -1,4 +1,9 @@
-import { PROGRAM_OPTIONS, usageError, type Verb } from '../command-line/verb.js'
+import {
+  ALLOW_SECRETS_OPTION,
+  PROGRAM_OPTIONS,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle, ORACLE_OPTIONS, oracleText } from '../oracle/make-oracle.js'
@@ -12,7 +17,8 @@ export default {
   arguments: '<run>',
   description: `Copies the tape into the project and writes a test that replays it, offline and
 without keys. The test fails if the agent sends another request or ends differently. Retake replays
-the program once before it writes anything, so the new test passes.
+the program once before it writes anything, so the new test passes. A tape with what looks like a
+secret is refused, because tests are committed.
 
 The test is written for Vitest, Jest or node:test, whichever package.json lists. For a run of
 \`record()\` without a stored entry, name the function with --entry and its argument with --input.
@@ -26,6 +32,7 @@ the answer as data.`,
     '--entry <file#export>': 'for a run of record(): the function that it called',
     '--input <json>': 'for a run of record(): the argument of that function',
     '--force': 'replace files that exist',
+    ...ALLOW_SECRETS_OPTION,
     ...ORACLE_OPTIONS,
     ...PROGRAM_OPTIONS,
   },
@@ -40,6 +47,7 @@ the answer as data.`,
       out: options.text('out'),
       name: options.text('name'),
       force: options.flag('force'),
+      allowsSecrets: options.flag('allow-secrets'),
     }
     const { runner } = settings
     const input = options.text('input')
