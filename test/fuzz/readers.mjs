@@ -1,6 +1,7 @@
 /** Everything that reads a tape. A reader may refuse it with an error that has a code; nothing else. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { answerPayload, filePayload, requestPayload } from '@retake/tape'
 import { CodedError } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { readTape } from '@retake/tape/browser'
@@ -115,6 +116,16 @@ async function askViewer(file, check) {
   }
 }
 
+/** What a person edits before a fork. */
+function askEdits(tape, check) {
+  for (const step of viewRun(tape).recordedSteps) {
+    check(() => answerPayload(tape, step))
+    check(() => requestPayload(tape, step))
+  }
+  for (const event of tape.events())
+    if (event.type === 'call' && event.kind === 'file') check(() => filePayload(tape, event.seq))
+}
+
 const POLICY = {
   name: 'orders',
   rules: [
@@ -173,6 +184,7 @@ export const READERS = {
     read: (file) => run('show', { step: '2', json: true }, [file]),
   },
   viewer: { share: 20, read: (file, { check }) => askViewer(file, check) },
+  edits: { share: 20, read: (file, { check }) => askEdits(openTape(file), check) },
   branches: { share: 20, read: (file) => run('branches', { json: true }, [file]) },
   failures: { share: 20, read: (file) => run('failures', { dir: path.dirname(file) }, []) },
   'policy test': { share: 20, read: (file, { out }) => testPolicy(file, out) },

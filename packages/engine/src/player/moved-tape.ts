@@ -38,10 +38,16 @@ function mover({ recorded, current }: MovedRoot): Move {
 
 function moveJson(value: unknown, move: Move): unknown {
   if (typeof value === 'string') return move(value)
-  if (Array.isArray(value)) return value.map((item) => moveJson(item, move))
+  // Has no callbacks, because each level of a record would need several frames of the stack.
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    for (const item of value as readonly unknown[]) list.push(moveJson(item, move))
+    return list
+  }
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-  const entries = Object.entries(value).map(([key, item]) => [key, moveJson(item, move)])
-  return Object.fromEntries(entries) as unknown
+  const entries: [string, unknown][] = []
+  for (const [key, item] of Object.entries(value)) entries.push([key, moveJson(item, move)])
+  return Object.fromEntries(entries)
 }
 
 function moveBody(body: Uint8Array, answer: DeliveryEvent, root: MovedRoot): Uint8Array {

@@ -1,5 +1,6 @@
 import { decodeBody } from '../format/event-body.js'
 import { tapeErrors } from '../format/errors.js'
+import type { BodyForm } from '../format/events.js'
 import type { Exchange } from '../read-model/exchange.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
@@ -139,7 +140,18 @@ export const requestPayload = (tape: TapeLike, step: Step): Payload => {
   const event = tape.event(step.seq)
   if (step.kind !== 'tool' || step.inferred || event.type !== 'call' || event.as === undefined)
     throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
-  return { kind: 'value', data: toWire(decodeBody(event.as, tape.body(event.seq))) }
+  const data = editableValue(`Step ${step.label}`, event.as, tape.body(event.seq))
+  return { kind: 'value', data }
+}
+
+/** A recorded value in wire format. Throws if this version cannot rebuild it. */
+export function editableValue(what: string, as: BodyForm, body: Uint8Array): unknown {
+  try {
+    return toWire(decodeBody(as, body))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw tapeErrors.EDIT_NO_ANSWER(what, `It cannot be read: ${why}.`)
+  }
 }
 
 const exchangePayload = (step: Step, { api, response }: Exchange): Payload => {

@@ -1,5 +1,5 @@
 import { attempt } from '../values/attempt.js'
-import { decodeBody, encodeBody } from '../format/event-body.js'
+import { encodeBody } from '../format/event-body.js'
 import { tapeErrors } from '../format/errors.js'
 import type {
   DeliveryEvent,
@@ -12,11 +12,10 @@ import type {
   TapeEvent,
 } from '../format/events.js'
 import { fromWire } from '../values/from-wire.js'
-import { toWire } from '../values/to-wire.js'
 import { defined, isRecord } from '../values/json-shape.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
-import { type Payload, whyNothing } from './answer-payload.js'
+import { editableValue, type Payload, whyNothing } from './answer-payload.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
@@ -47,7 +46,7 @@ export const editedDraw = (
 export const filePayload = (tape: TapeLike, seq: number): Payload => {
   const { answer, body } = fileAnswerAt(tape, seq)
   if (answer.as !== 'text' && answer.as !== 'bytes')
-    return { kind: 'value', data: toWire(decodeBody(answer.as ?? 'json', body)) }
+    return { kind: 'value', data: editableValue(`Event ${seq}`, answer.as ?? 'json', body) }
   const text = utf8(body)
   if (text === undefined)
     throw tapeErrors.EDIT_NO_ANSWER(
