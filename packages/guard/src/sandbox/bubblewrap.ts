@@ -43,6 +43,8 @@ export interface Confinement {
   readonly hosts?: string
   /** Further arguments of `bwrap`, such as mounts at another path. */
   readonly mounts?: readonly string[]
+  /** Variables that only the program inside gets, because they would load code into `bwrap`. */
+  readonly variables?: readonly (readonly [name: string, value: string])[]
 }
 
 /** Programs and libraries that are readable in every sandbox. */
@@ -93,6 +95,7 @@ function bubblewrapArguments(confinement: Confinement): string[] {
     ...code.flatMap((each) => ['--ro-bind-try', each, each]),
     ...(hosts ? ['--ro-bind', hosts, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE'] : []),
     ...(confinement.mounts ?? []),
+    ...(confinement.variables ?? []).flatMap((each) => ['--setenv', ...each]),
     ...[...hidden, ...outsideSockets(confinement).visible].flatMap((each) =>
       statSync(each).isDirectory()
         ? ['--tmpfs', each, '--remount-ro', each]
@@ -365,7 +368,11 @@ export function spawnConfined<T>(
   )
   if (!isConfined || sandboxMissing() !== undefined) return spawn(options)
   const { stdio = [], args = [], cwd, envPairs } = options
-  const confinement = confinementOf(scopes, path.resolve(cwd ?? '.'))
+  const pairs = envPairs?.filter(isHarmless)
+  const confinement = {
+    ...confinementOf(scopes, path.resolve(cwd ?? '.')),
+    variables: (pairs ?? []).filter(isOfLoader).map(splitPair),
+  }
   const command = [options.file, ...args.slice(1).map(String)]
   return startConfined(confinement, command, stdio, (file, confined, descriptors) =>
     spawn({
@@ -373,7 +380,7 @@ export function spawnConfined<T>(
       file,
       args: ['bwrap', ...confined],
       cwd: '/',
-      ...(envPairs && { envPairs: envPairs.filter(isHarmless) }),
+      ...(pairs && { envPairs: pairs.filter((pair) => !isOfLoader(pair)) }),
       stdio: descriptors.map((each) =>
         typeof each === 'number' ? { type: 'fd', fd: each } : each,
       ),
@@ -382,7 +389,19 @@ export function spawnConfined<T>(
 }
 
 /** False for variables that contain secrets, which programs do not get. */
-function isHarmless(pair: string): boolean {
+const isHarmless = (pair: string): boolean => !containsSecret(...splitPair(pair))
+
+/**
+ * True for variables that the C library obeys in any program, such as `LD_PRELOAD`. It ignores them
+ * in programs with more rights, for the same reason. `bwrap` itself runs outside of the sandbox.
+ */
+const isOfLoader = (pair: string): boolean =>
+  /^(?:LD_|GLIBC_|MALLOC_|RES_|RESOLV_|GCONV_|GETCONF_|(?:HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|TZDIR)=)/.test(
+    pair,
+  )
+
+/** On Windows, a name may start with an equals sign. */
+export function splitPair(pair: string): [name: string, value: string] {
   const at = pair.indexOf('=', 1)
-  return !containsSecret(pair.slice(0, at), pair.slice(at + 1))
+  return [pair.slice(0, at), pair.slice(at + 1)]
 }

@@ -6,7 +6,7 @@ import worker, { type WorkerOptions } from 'node:worker_threads'
 import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import type { Command } from '../../bounds/scopes.js'
-import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/bubblewrap.js'
+import { type NativeSpawnOptions, spawnConfined, splitPair } from '../../sandbox/bubblewrap.js'
 import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-processes.js'
 import { checkFirst, currentBounds } from '../current-bounds.js'
 import { descriptorDenial, processEndDenial } from '../../guard-error.js'
@@ -194,12 +194,6 @@ function commandOf(options: SpawnOptions, [argv0, ...args]: readonly string[]): 
     ...(envPairs && { env: Object.fromEntries(envPairs.map(splitPair)) }),
     otherUser: isOther(uid, process.getuid) || isOther(gid, process.getgid),
   }
-}
-
-/** On Windows, a name may start with an equals sign. */
-function splitPair(pair: string): [string, string] {
-  const at = pair.indexOf('=', 1)
-  return [pair.slice(0, at), pair.slice(at + 1)]
 }
 
 const isOther = (id: number | undefined, own: (() => number) | undefined): boolean =>
