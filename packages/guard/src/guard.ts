@@ -4,6 +4,7 @@ import {
   type CallUsage,
   decodeBody,
   encodeBody,
+  hasRun,
   type GuardFacts,
   type GuardIntent,
   type GuardSavings,
@@ -338,7 +339,7 @@ export class GuardRun {
           const { as, body } = call.result()
           return as === undefined ? undefined : decodeBody(as, body)
         },
-        error: call.error && thrownIn(call.error),
+        error: call.error && thrownIn(call.error, facts.attempts !== 0),
         started: true,
       })
       this.limiter.restoreOutcome(tool, facts)
@@ -366,8 +367,8 @@ export class GuardRun {
     this.#unanswered -= 1
     this.#savings.add({ tool, intent, facts })
     if (this.isRestored(facts)) return
-    const { status, attempts, served } = facts
-    const started = attempts !== 0 || served !== undefined || status === 'in doubt'
+    const { status } = facts
+    const started = hasRun(facts) || status === 'in doubt'
     this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
   }
 }

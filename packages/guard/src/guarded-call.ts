@@ -231,7 +231,8 @@ export class GuardedCall {
       run.tapes.spending.absorb(session, event, name, intent, facts)
     if ((facts.exitReason === undefined || facts.attempts !== 0) && !run.isRestored(facts))
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
-    const thrown = run.history.followsText && recorded ? thrownIn(recorded) : undefined
+    const thrown =
+      run.history.followsText && recorded ? thrownIn(recorded, facts.attempts !== 0) : undefined
     run.countResult(name, args, intent, facts, output, { error: thrown, token: this })
     return resultOf(name, event, intent, facts, output, error)
   }

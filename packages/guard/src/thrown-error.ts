@@ -72,10 +72,18 @@ export function thrownError(tool: string, thrown: unknown): unknown {
   }
 }
 
-/** The error that the tool threw, which the guard may have wrapped. */
-export function thrownIn(recorded: RecordedError): unknown {
+/**
+ * The error that the tool threw, which the guard may have wrapped. An error of the guard about a
+ * tool that was started can quote what the tool got from others: a result, a host or a path.
+ */
+export function thrownIn(recorded: RecordedError, isStarted: boolean): unknown {
   const error = rebuildError(recorded, { GuardError })
-  return error instanceof GuardError ? error.cause : error
+  if (!(error instanceof GuardError)) return error
+  const { code, what, why, cause } = error
+  if (!isStarted) return cause
+  // Words that are no plain words, such as hosts and paths.
+  const names = what.split(/\s+/).filter((word) => /[\d./:@_-]/.test(word))
+  return [cause, code === 'CONTRACT_DRIFT' ? why : names]
 }
 
 const SHOWN_CHARACTERS = 80

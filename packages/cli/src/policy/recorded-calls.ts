@@ -11,6 +11,7 @@ import {
   type Tape,
   type GuardVerdict,
   attempt,
+  hasRun,
   tapeErrors,
 } from '@retake/tape'
 import { judgeCalls, type PolicyJudgement, type Policy, thrownIn } from '@retake/guard'
@@ -153,15 +154,12 @@ function guardedCall(
     tool: call.tool,
     args: decoded(tape, () => call.args()),
     output: decoded(tape, () => call.output()),
-    error: error && decoded(tape, () => thrownIn(error)),
+    error: error && decoded(tape, () => thrownIn(error, facts?.attempts !== 0)),
     began: call.callSeq,
     ended: call.resultSeq,
     effects: intent.effects,
     status: state,
-    started:
-      facts === undefined
-        ? state === 'in doubt'
-        : facts.attempts !== 0 || facts.served !== undefined,
+    started: facts === undefined ? state === 'in doubt' : hasRun(facts),
     // A served call keeps its approval.
     verdict: facts?.approval ? 'ask' : intent.verdict,
     isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),

@@ -6,7 +6,7 @@ import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from './argum
 import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
 import { compilePredicate } from './compile-predicate.js'
 import type { Earlier, Names, Predicate, Rule, Taint, When } from './policy.js'
-import { eachLeaf, type TaintSource, type TaintTracker } from './taint-tracker.js'
+import { eachText, joinedMembers, type TaintSource, type TaintTracker } from './taint-tracker.js'
 
 /** A call as policies see it before it runs. */
 export interface JudgedCall {
@@ -130,7 +130,7 @@ export function taintIn(
   tracker: TaintTracker,
 ): TaintFound | undefined {
   const look = (value: unknown, at: readonly (string | number)[]): TaintFound | undefined =>
-    eachLeaf(value, (text) => {
+    eachText(value, (text) => {
       const source = tracker.find(text)
       if (source !== undefined) return { at: argumentText(at), text, source }
       return tracker.isFull && text.length >= tracker.minLength
@@ -150,7 +150,7 @@ export function taintIn(
     const found = look(value, [String(key)]) ?? look(key, [String(key)])
     if (found !== undefined) return found
   }
-  return undefined
+  return look(joinedMembers(args), [])
 }
 
 /** True if each member has its own path. */

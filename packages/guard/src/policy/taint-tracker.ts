@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { domainToUnicode } from 'node:url'
 import type { PastCall } from './call-history.js'
+import { parsedText } from './argument-path.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Names } from './policy.js'
 
@@ -57,8 +58,8 @@ export class TaintTracker {
         if (from !== undefined)
           this.#addForms(this.#index, text, this.#newSource({ tool: from.tool, by: tool }))
       }
-      eachLeaf(output, follow)
-      eachLeaf(error, follow)
+      eachText(output, follow)
+      eachText(error, follow)
     }
   }
 
@@ -70,7 +71,9 @@ export class TaintTracker {
       const source = this.#index.find(form)
       if (source !== undefined) return this.#sources[source]
     }
-    return isComplete ? undefined : this.#sources[0]
+    if (!isComplete) return this.#sources[0]
+    const parsed = parsedText(text)
+    return typeof parsed === 'object' ? eachText(parsed, (each) => this.find(each)) : undefined
   }
 
   #addForms(index: TextIndex, text: string, source: number, except?: TextIndex): void {
@@ -85,8 +88,21 @@ export class TaintTracker {
   }
 }
 
-/** Visits every string and number in a value, including keys, until `visit` returns something. */
-export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefined): T | undefined {
+type Visit<T> = (text: string) => T | undefined
+
+/** Visits every text in arguments or in the result of a trusted tool, and pieces of text as one. */
+export const eachText = <T>(value: unknown, visit: Visit<T>): T | undefined =>
+  eachLeaf(value, visit, joinedMembers)
+
+/**
+ * Visits every string and number in a value, including keys, until `visit` returns something.
+ * `joined` returns texts that a tool may put together from the members of a container.
+ */
+function eachLeaf<T>(
+  value: unknown,
+  visit: Visit<T>,
+  joined: (container: object) => readonly string[] = joinedList,
+): T | undefined {
   switch (typeof value) {
     case 'string':
       return visit(value)
@@ -105,31 +121,54 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
   if (value === null) return undefined
   const text = textIn(value)
   if (text !== undefined) return visit(text)
-  const pieces = Array.isArray(value) ? joinedPieces(value) : undefined
-  if (pieces !== undefined) {
+  for (const pieces of joined(value)) {
     const found = visit(pieces)
     if (found !== undefined) return found
   }
   if (Array.isArray(value) || value instanceof Set) {
     for (const each of value) {
-      const found = eachLeaf(each, visit)
+      const found = eachLeaf(each, visit, joined)
       if (found !== undefined) return found
     }
     return undefined
   }
   for (const [key, member] of membersOf(value)) {
-    const found = eachLeaf(key, visit) ?? eachLeaf(member, visit)
+    const found = eachLeaf(key, visit, joined) ?? eachLeaf(member, visit, joined)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/** The text of a list of pieces or of character codes. */
-function joinedPieces(list: readonly unknown[]): string | undefined {
-  if (list.length < 2) return undefined
-  if (list.every((each) => typeof each === 'string')) return list.join('')
-  return list.every((each) => typeof each === 'number') ? list.join(' ') : undefined
+/** Untrusted objects are not joined: their members are followed one by one. */
+const joinedList = (container: object): readonly string[] =>
+  Array.isArray(container) && !container.some((each) => typeof each === 'object')
+    ? joinedMembers(container)
+    : []
+
+/** Strings, numbers and records among the members as one text each: pieces, codes, message parts. */
+export function joinedMembers(container: object): string[] {
+  const isList = Array.isArray(container) || container instanceof Set
+  const members = (
+    isList
+      ? [...(container as Iterable<unknown>)]
+      : Array.from(membersOf(container), ([, each]) => each)
+  ).flat(2)
+  if (members.length < 2) return []
+  const found: string[] = []
+  const texts = members.filter((each) => typeof each === 'string')
+  if (texts.length > 1) found.push(texts.join(''))
+  else if (members.every((each) => typeof each === 'number')) found.push(members.join(' '))
+  const records = members.filter(isRecord)
+  for (const key of Object.keys(records.length > 1 ? (records[0] ?? {}) : {}))
+    found.push(records.map(({ [key]: each }) => (typeof each === 'string' ? each : '')).join(''))
+  return found
 }
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  textIn(value) === undefined
 
 /** The text of an object that has a text form, such as a URL. */
 function textIn(value: object): string | undefined {
@@ -198,7 +237,9 @@ const bareText = (text: string): string =>
 function unwrapped(text: string): string[] {
   const found: string[] = []
   if (text.includes('%') || text.includes('+')) found.push(urlDecoded(text))
-  if (text.includes('\\')) found.push(jsonUnescaped(text))
+  if (/u\+[\da-f]{4}/i.test(text)) found.push(text.replaceAll(/u\+([\da-f]{4,6})/gi, fromPoint))
+  if (text.includes('\\'))
+    found.push(jsonUnescaped(text), text.replaceAll(/\\([\da-f]{1,6})\s?/gi, fromPoint))
   if (text.includes('&')) found.push(htmlUnescaped(text))
   if (/=[\dA-F]{2}/i.test(text)) found.push(quotedPrintableDecoded(text))
   if (/xn--/i.test(text)) found.push(text.replaceAll(/[\w.-]*xn--[\w.-]+/gi, domainToUnicode))
@@ -215,6 +256,8 @@ function unwrapped(text: string): string[] {
   const spelled = text.replaceAll(/0x(?=[\da-f]{2})/gi, '').replaceAll(/[\s:;,.|_-]+/g, '')
   const hex = spelled === text ? [] : (spelled.match(/(?:[\da-f]{2}){12,}/gi) ?? [])
   found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
+  const bits = spelled.match(/(?:[01]{8}){8,}/g) ?? []
+  found.push(...joined(bits.map(fromBits)))
   if (spelled !== compact && /^[\w+/]{16,}={0,2}$/.test(spelled))
     found.push(...joined([fromBase64(spelled)]))
   return found.filter((each) => each !== text)
@@ -225,13 +268,19 @@ function joined(decoded: readonly Buffer[]): string[] {
   return texts.length === 0 ? [] : [texts.join('\uffff')]
 }
 
+const fromBits = (run: string): Buffer =>
+  Buffer.from((run.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+
 const fromBase64 = (run: string): Buffer =>
   run.length < SHORTEST_ENCODED ? Buffer.alloc(0) : Buffer.from(run, 'base64')
 
 /** The bytes as text, if they are text. Tolerates a few invalid bytes at the ends. */
 function readable(bytes: Buffer): string[] {
   if (bytes.length < 8) return []
-  const text = bytes[1] === 0 && bytes[3] === 0 ? bytes.toString('utf16le') : bytes.toString()
+  const isBigEndian = bytes[0] === 0 && bytes[2] === 0
+  const isWide = isBigEndian || (bytes[1] === 0 && bytes[3] === 0)
+  const even = isBigEndian ? Buffer.from(bytes.subarray(0, bytes.length & ~1)).swap16() : bytes
+  const text = even.toString(isWide ? 'utf16le' : 'utf8')
   let oddLeft = text.length / 8
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -242,9 +291,12 @@ function readable(bytes: Buffer): string[] {
 }
 
 const urlDecoded = (text: string): string =>
-  text.replaceAll('+', ' ').replaceAll(/(?:%[\da-f]{2})+/gi, (run) => {
-    return Buffer.from(run.replaceAll('%', ''), 'hex').toString()
-  })
+  text
+    .replaceAll('+', ' ')
+    .replaceAll(/%u([\da-f]{4})/gi, fromPoint)
+    .replaceAll(/(?:%[\da-f]{2})+/gi, (run) => {
+      return Buffer.from(run.replaceAll('%', ''), 'hex').toString()
+    })
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
 
@@ -259,6 +311,9 @@ const jsonUnescaped = (text: string): string =>
     },
   )
 
+const fromPoint = (whole: string, point: string): string =>
+  characterOf(Number.parseInt(point, 16)) ?? whole
+
 const characterOf = (code: number): string | undefined =>
   code <= 0x10ffff ? String.fromCodePoint(code) : undefined
 
@@ -270,7 +325,7 @@ const quotedPrintableDecoded = (text: string): string =>
     )
 
 function fromCodes(text: string): string[] {
-  const runs = text.match(/\b\d{2,6}(?:[\s,;]+\d{2,6}){7,}/g) ?? []
+  const runs = text.match(/\b\d{2,6}(?:[\s,;:.|/_-]+\d{2,6}){7,}/g) ?? []
   return runs.map((run) =>
     (run.match(/\d+/g) ?? []).map((code) => characterOf(Number(code)) ?? '').join(''),
   )
@@ -299,7 +354,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const htmlUnescaped = (text: string): string =>
   text.replaceAll(
-    /&(?:#x([\da-f]{1,6});?|#(\d{1,7});?|(\w{2,8});)/gi,
+    /&(?:#x0*([\da-f]{1,6});?|#0*(\d{1,7});?|(\w{2,8});)/gi,
     (whole, hex, decimal, name) => {
       if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
       const code = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)

@@ -154,6 +154,10 @@ export interface GuardFacts {
   readonly tookMs?: number
 }
 
+/** True if the tool ran for a call, now or in an earlier run. */
+export const hasRun = ({ attempts, served, verified }: GuardFacts): boolean =>
+  attempts !== 0 || served !== undefined || verified === true
+
 /** One difference between an answer and its contract, in one line. */
 export const driftText = ({ code, path, expected, found }: Drift): string =>
   `${code}${path === '' ? '' : ` at ${path}`}: expected ${expected}, found ${found}`
