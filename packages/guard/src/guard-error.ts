@@ -68,11 +68,11 @@ export class GuardError extends RetakeError {
 export const guardErrors = denialTable({
   RULE_TOOL_UNKNOWN: (name: string, policy: string, meant?: string) => [
     policy,
-    `Policy "${policy}" has a rule for "${name}", but there is no such tool.`,
-    `${meant ? `There is "${meant}". ` : ''}A misspelled rule would not apply to any call.`,
+    `"${policy}" has a rule or a limit for "${name}", but there is no such tool.`,
+    `${meant ? `There is "${meant}". ` : ''}A misspelled rule or limit would not apply to any call.`,
     meant
-      ? `Write "${meant}" in the policy, or remove the rule.`
-      : 'Correct or remove the rule. If other programs have this tool, give each program its own policy.',
+      ? `Write "${meant}", or remove the rule or limit.`
+      : 'Correct or remove it. If other programs have this tool, give each program its own policy.',
   ],
   ARGUMENTS_PROTOTYPE: (tool: string) => [
     'guard',

@@ -64,7 +64,7 @@ test('a rule that restricts a tool which the run never had is reported when the 
   run.end()
   expect(warn.mock.calls.map(([text]) => text)).toEqual([
     expect.stringContaining(
-      'Policy "rules" has a rule for "send_invoice", but there is no such tool.',
+      '"rules" has a rule or a limit for "send_invoice", but there is no such tool.',
     ),
   ])
 })

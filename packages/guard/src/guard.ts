@@ -31,9 +31,9 @@ import type {
 } from './guarded-tool.js'
 import { sandboxedTool } from './sandbox/tool-process.js'
 import type { GuardResult } from './guard-outcome.js'
-import { answerKey, Limiter } from './limits/limiter.js'
+import { answerKey, isAnswer, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
-import { CompiledPolicy, type RuleName } from './policy/compiled-policy.js'
+import { CompiledPolicy, namesInLimits, type RuleName } from './policy/compiled-policy.js'
 import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
 import { ownData, ownFields } from './own-data.js'
 import { thrownIn } from './thrown-error.js'
@@ -44,8 +44,8 @@ export interface GuardOptions {
   /** Decides which calls run. Of several policies, the strictest applies. Default: all calls run. */
   readonly policy?: Policy | readonly Policy[]
   /**
-   * Names of all tools of the run. If set, a rule that denies or asks about any other tool is an
-   * error, and so is registering another tool.
+   * Names of all tools of the run. If set, a limit of any other tool is an error, and so is a rule
+   * that denies or asks about it, and registering it.
    */
   readonly tools?: readonly string[]
   /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
@@ -104,7 +104,7 @@ export interface CallOptions {
 
 /** The tape of a guard that has ended. */
 export interface EndedGuard extends ClosedTape {
-  /** Tool names in deny and ask rules that no tool of the run has. */
+  /** Tool names in limits, and in deny and ask rules, that no tool of the run has. */
   readonly unknownTools: readonly RuleName[]
 }
 
@@ -138,7 +138,7 @@ export class GuardRun {
     const { policy = [] } = options
     this.policy = CompiledPolicy.of(policy)
     const { tools } = options
-    const unknown = tools && this.policy.exactNames.find((rule) => isMissing(rule, tools))
+    const unknown = tools && this.#namedTools().find((rule) => isMissing(rule, tools))
     if (unknown !== undefined) throw new GuardError(unknownRule(unknown, tools))
     this.history = new CallHistory(this.policy)
     this.limiter = new Limiter(
@@ -246,11 +246,15 @@ export class GuardRun {
       : undefined
   }
 
-  /** Finds a rule with a misspelled tool name. */
+  #namedTools(): readonly RuleName[] {
+    return [...this.policy.exactNames, ...namesInLimits(this.name, this.options.limits)]
+  }
+
+  /** Finds a rule or limit with a misspelled tool name. */
   #misspelledRule(): Denial | undefined {
     if (this.#checkedNames === this.#tools.size) return undefined
     const names = this.toolNames
-    for (const rule of this.policy.exactNames) {
+    for (const rule of this.#namedTools()) {
       const meant = this.#tools.has(rule.name) ? undefined : closestName(rule.name, names)
       // `send` is not a typo of `send_all`.
       if (meant !== undefined && Math.abs(meant.length - rule.name.length) <= 1)
@@ -288,11 +292,11 @@ export class GuardRun {
     return ended && { ...ended, unknownTools }
   }
 
-  /** Tool names in deny and ask rules that no tool has so far. */
+  /** Tool names in limits, and in deny and ask rules, that no tool has so far. */
   #unknownTools(): readonly RuleName[] {
     if (this.#tools.size + this.#unregistered.size === 0) return []
     const names = this.options.tools ?? [...this.toolNames, ...this.#unregistered]
-    return this.policy.exactNames.filter((rule) => isMissing(rule, names))
+    return this.#namedTools().filter((rule) => isMissing(rule, names))
   }
 
   /** Closes the tape of a resumable run without completing it; otherwise like `end()`. */
@@ -340,13 +344,14 @@ export class GuardRun {
           return as === undefined ? undefined : decodeBody(as, body)
         },
         error: call.error && thrownIn(call.error, facts.attempts !== 0),
-        started: true,
+        started: hasStarted(facts),
       })
       this.limiter.restoreOutcome(tool, facts)
-      this.limiter.answered(intent.fingerprint, () => {
-        const { as, body } = call.result()
-        return answerKey({ as, error: call.error }, body)
-      })
+      if (isAnswer(facts))
+        this.limiter.answered(intent.fingerprint, () => {
+          const { as, body } = call.result()
+          return answerKey({ as, error: call.error }, body)
+        })
     }
   }
 
@@ -368,12 +373,16 @@ export class GuardRun {
     this.#savings.add({ tool, intent, facts })
     if (this.isRestored(facts)) return
     const { status } = facts
-    const started = hasRun(facts) || status === 'in doubt'
-    this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
+    const { effects } = intent
+    const started = hasStarted(facts)
+    this.history.add({ tool, args, effects, status, output, error, started }, token)
   }
 }
 
-/** True for a deny or ask rule about a tool that does not exist. */
+/** True for a call that rules look back on: its tool ran, or may have run. */
+const hasStarted = (facts: GuardFacts): boolean => hasRun(facts) || facts.status === 'in doubt'
+
+/** True for a limit, or a deny or ask rule, about a tool that does not exist. */
 const isMissing = ({ name, allows }: RuleName, tools: readonly string[]): boolean =>
   !allows && !tools.includes(name)
 

@@ -25,7 +25,7 @@ import { type Denial, GuardError, guardErrors } from './guard-error.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
 import type { CallWithoutResult } from './resume/earlier-runs.js'
-import { answerKey } from './limits/limiter.js'
+import { answerKey, isAnswer } from './limits/limiter.js'
 import type { Reservation } from './limits/meter.js'
 import { attachNote, NestedSession } from './resume/nested-session.js'
 import type { CallOptions, GuardRun } from './guard.js'
@@ -229,7 +229,7 @@ export class GuardedCall {
     if (!this.#isStarted) this.#decision?.reservation?.release()
     if (this.#decision?.reservation === undefined || !this.#isStarted)
       run.tapes.spending.absorb(session, event, name, intent, facts)
-    if ((facts.exitReason === undefined || facts.attempts !== 0) && !run.isRestored(facts))
+    if (isAnswer(facts) && !run.isRestored(facts))
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
     const thrown =
       run.history.followsText && recorded ? thrownIn(recorded, facts.attempts !== 0) : undefined

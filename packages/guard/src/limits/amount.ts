@@ -44,8 +44,12 @@ export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 }
 /** Larger than the error of a multiplication, smaller than any price. */
 const ROUNDING = 1e-3
 
+/** Larger than any budget. Sums stay finite, so that they can be recorded and subtracted. */
+const AMOUNT_MAX = 1e300
+
 /** Spending, rounded up. */
-const toNanoUsd = (usd: number): number => Math.max(0, Math.ceil(usd * 1e9 - ROUNDING))
+const toNanoUsd = (usd: number): number =>
+  Math.min(AMOUNT_MAX, Math.max(0, Math.ceil(usd * 1e9 - ROUNDING)))
 
 /** A budget, rounded down. */
 export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUNDING)
@@ -55,7 +59,7 @@ export const toUsd = (nanoUsd: number): number => nanoUsd / 1e9
 export const usageTokens = ({ inputTokens, outputTokens }: CallUsage): number | undefined =>
   inputTokens === undefined && outputTokens === undefined
     ? undefined
-    : Math.ceil((inputTokens ?? 0) + (outputTokens ?? 0))
+    : Math.min(AMOUNT_MAX, Math.ceil((inputTokens ?? 0) + (outputTokens ?? 0)))
 
 export const nanoUsdOf = ({ costUsd }: CallUsage): number | undefined =>
   costUsd === undefined ? undefined : toNanoUsd(costUsd)

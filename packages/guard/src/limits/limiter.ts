@@ -99,6 +99,10 @@ export function answerKey(
 
 const SHORT = 64
 
+/** False for a call that a limit stopped before it started. It does not end a loop. */
+export const isAnswer = ({ exitReason, attempts }: GuardFacts): boolean =>
+  exitReason === undefined || attempts !== 0
+
 /**
  * Counts the usage of a run. `admit` is synchronous, so that two calls cannot both take the last of a
  * limit. A run that is continued also counts calls served from its tape (`absorb`) and spending of
@@ -144,6 +148,8 @@ export class Limiter {
         : NOTHING
     if ('code' in reserved) return reserved
     const amount = meters.atLeastAsBefore(reserved)
+    if (!Number.isSafeInteger(amount.tokens) || !Number.isSafeInteger(amount.nanoUsd))
+      return limitErrors.LIMIT_RESERVE_INVALID(name, 'it is more than can be counted')
     for (const meter of meters.all) {
       const refusal = meter.refusal(name, amount, now)
       if (refusal !== undefined) return refusal

@@ -3,6 +3,7 @@ import { GuardError } from '../guard-error.js'
 import { combineUsage } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 import { DataCheck, type DataPath, type FieldRules } from '../policy/data-check.js'
+import { toolNameProblem } from '../policy/name-pattern.js'
 
 /** The smaller value applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
@@ -110,8 +111,14 @@ const LIMITS: FieldRules = {
   reserve: (check, path, data) => void check.fields(path, data, '"reserve"', USAGE_RULES),
   tools: (check, path, data) => {
     const tools = check.object(path, data, 'Limits by tool', undefined) ?? {}
-    for (const [tool, limits] of Object.entries(tools))
+    for (const [tool, limits] of Object.entries(tools)) {
+      const problem = tool.includes('*')
+        ? 'It must be the name of one tool. Patterns apply only in rules.'
+        : toolNameProblem(tool)
+      if (problem !== undefined)
+        check.problems.push({ path: [...path, tool], message: problem, isKey: true })
       check.fields([...path, tool], limits, 'Limits', CALL_LIMITS)
+    }
   },
 }
 

@@ -1,7 +1,7 @@
 import { closestName } from '@retake/engine/hook'
 import { ArgumentVector } from '../bounds/shell-bounds.js'
 import { hostPattern, ListedAddresses } from '../bounds/network-bounds.js'
-import { checkLimits } from '../limits/limits.js'
+import { checkLimits, type Limits } from '../limits/limits.js'
 import {
   DataCheck,
   type DataPath,
@@ -12,7 +12,7 @@ import {
 } from './data-check.js'
 import type { Conditions, Earlier, Names, Rule } from './policy.js'
 import { pathProblem } from './argument-path.js'
-import { coversNames, nameTest } from './name-pattern.js'
+import { coversNames, nameTest, toolNameProblem } from './name-pattern.js'
 import { EFFECTS, ruleVerdict } from './compiled-rule.js'
 import { LOOK_BACK_LIMIT } from './call-history.js'
 import { patternProblem } from './linear-pattern.js'
@@ -37,7 +37,14 @@ export function checkPolicy(
   if (policy === undefined) return check.problems
   if (policy['name'] === undefined) check.add([], 'It has no name; explanations say `name/rule`.')
   if (tools === undefined || check.problems.length > 0) return check.problems
-  return checkTools((policy['rules'] ?? []) as Rule[], tools)
+  const { tools: limited = {} } = (policy['limits'] ?? {}) as Limits
+  return [
+    ...checkTools(namesInRules((policy['rules'] ?? []) as Rule[]), tools),
+    ...checkTools(
+      Object.keys(limited).map((name) => ({ name, path: ['limits', 'tools', name] })),
+      tools,
+    ),
+  ]
 }
 
 /** Recognizes common mistakes and says what was probably meant. */
@@ -200,12 +207,12 @@ export const namesInRules = (
     )
   })
 
-/** Reports rules about tools that do not exist. They would not apply to any call. */
+/** Reports names of tools that do not exist. Their rules and limits would not apply to any call. */
 function checkTools(
-  rules: readonly Rule[],
+  names: readonly { readonly name: string; readonly path: DataPath }[],
   tools: readonly string[],
 ): { readonly path: DataPath; readonly message: string }[] {
-  return namesInRules(rules).flatMap(({ name, path }) => {
+  return names.flatMap(({ name, path }) => {
     if (tools.some(nameTest(name))) return []
     const meant = closestName(name, tools)
     return { path, message: `There is no tool "${name}".${meant ? ` Is it "${meant}"?` : ''}` }
@@ -220,19 +227,11 @@ const checkName =
       check.add(path, `${what} has no spaces and no slash.`)
   }
 
-const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{C}]/gu
-const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}]/gu
-
-const escaped = (name: string, characters: RegExp): string =>
-  name.replaceAll(characters, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
-
-/** Checks tool names. A lookalike of a tool's name would not match any call. */
-const checkTool: FieldRule = (check, path, data) =>
+/** Checks tool names. */
+const checkTool = (check: DataCheck, path: DataPath, data: unknown): void =>
   check.texts(path, data, 'A tool', (at, name) => {
-    if (name.search(HIDDEN) >= 0)
-      check.add(at, `"${escaped(name, HIDDEN)}" has an invisible character.`)
-    else if (/\p{Script=Latin}/u.test(name) && name.search(FOREIGN) >= 0)
-      check.add(at, `"${escaped(name, FOREIGN)}" mixes letters of alphabets that look alike.`)
+    const problem = toolNameProblem(name)
+    if (problem !== undefined) check.add(at, problem)
   })
 
 const someOf =
@@ -260,7 +259,7 @@ function checkAfter(check: DataCheck, path: DataPath, data: unknown): void {
 }
 
 function checkTaint(check: DataCheck, path: DataPath, data: unknown): void {
-  if (typeof data === 'string' || Array.isArray(data)) return check.texts(path, data, 'A tool')
+  if (typeof data === 'string' || Array.isArray(data)) return checkTool(check, path, data)
   const taint = check.fields(path, data, 'Taint', {
     from: checkTool,
     minLength: whole(4, 1000),

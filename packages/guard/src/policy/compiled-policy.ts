@@ -6,6 +6,7 @@ import type { FileBounds } from '../bounds/file-bounds.js'
 import type { NetworkBounds } from '../bounds/network-bounds.js'
 import { policyScopes, type Scopes } from '../bounds/scopes.js'
 import { type Denial, guardErrors } from '../guard-error.js'
+import type { Limits } from '../limits/limits.js'
 import { ownData } from '../own-data.js'
 import { startEvaluation } from './argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
@@ -54,12 +55,15 @@ export interface PolicyJudgement {
   readonly denial?: Denial
 }
 
-/** A tool name in a rule. `allows`: it is an allow rule, for which a typo is harmless. */
+/** A tool name in a rule or a limit. `allows`: it is an allow rule, for which a typo is harmless. */
 export interface RuleName {
   readonly name: string
   readonly policy: string
   readonly allows: boolean
 }
+
+export const namesInLimits = (policy: string, limits: Limits | undefined): readonly RuleName[] =>
+  Object.keys(limits?.tools ?? {}).map((name) => ({ name, policy, allows: false }))
 
 /**
  * Compiled policies. The strictest verdict applies; of several denials, the first is reported. A
@@ -74,13 +78,14 @@ export class CompiledPolicy implements LooksBack {
   readonly #files: readonly Pick<FileBounds, 'inspect'>[]
   readonly #networks: readonly Pick<NetworkBounds, 'inspect'>[]
 
-  /** Tool names in rules that do not contain `*`. */
+  /** Tool names in rules and limits that do not contain `*`. */
   get exactNames(): readonly RuleName[] {
-    return this.policies.flatMap(({ name: policy, rules = [] }) =>
-      namesInRules(rules)
+    return this.policies.flatMap(({ name: policy, rules = [], limits }) => [
+      ...namesInRules(rules)
         .filter(({ name }) => !name.includes('*'))
         .map(({ name, allows }) => ({ name, policy, allows })),
-    )
+      ...namesInLimits(policy, limits),
+    ])
   }
 
   constructor(readonly policies: readonly Policy[]) {

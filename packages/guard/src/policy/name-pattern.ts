@@ -33,3 +33,17 @@ export function matchesText(pattern: string, text: string): boolean {
   }
   return text.endsWith(last)
 }
+
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{C}]/gu
+const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}]/gu
+
+const escaped = (name: string, characters: RegExp): string =>
+  name.replaceAll(characters, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+
+/** The problem with the name of a tool. A lookalike of a name would not match any call. */
+export function toolNameProblem(name: string): string | undefined {
+  if (name.search(HIDDEN) >= 0) return `"${escaped(name, HIDDEN)}" has an invisible character.`
+  return /\p{Script=Latin}/u.test(name) && name.search(FOREIGN) >= 0
+    ? `"${escaped(name, FOREIGN)}" mixes letters of alphabets that look alike.`
+    : undefined
+}
