@@ -1,4 +1,4 @@
-import { Deadline } from '@retake/tape/format'
+import { clipText, Deadline } from '@retake/tape/format'
 import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape/format'
 import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
@@ -205,7 +205,7 @@ export class CallExecution {
           ...(overused && { overused }),
           ...(counted && { counted }),
           ...(bounds.blocked.length > 0 && {
-            blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
+            blocked: blockedTexts(bounds.blocked),
           }),
         }
     if ('error' in outcome) {
@@ -263,6 +263,18 @@ export class CallExecution {
   #args(): unknown {
     return argumentsOf(this.canonical)
   }
+}
+
+const BLOCKED_MAX = 200
+const BLOCKED_TEXT_MAX = 500
+
+/** A tool that ignores refusals can cause any number of them. */
+function blockedTexts(blocked: readonly GuardError[]): string[] {
+  const more = blocked.length - BLOCKED_MAX
+  const texts = blocked
+    .slice(0, BLOCKED_MAX)
+    .map(({ code, what }) => clipText(`${code}: ${what}`, BLOCKED_TEXT_MAX))
+  return more > 0 ? [...texts, `and ${more} more`] : texts
 }
 
 interface Stored {

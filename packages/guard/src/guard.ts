@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { addOwnPackage, closestName, type RedactRule, type RunEnd } from '@retake/engine/hook'
 import {
   type CallUsage,
+  clipText,
   decodeBody,
   encodeBody,
   hasRun,
@@ -222,8 +223,9 @@ export class GuardRun {
   ): Promise<GuardResult<Output>> {
     const options = ownFields(givenOptions)
     const isUnregistered = typeof tool === 'object' && typeof tool?.run === 'function'
-    const name = nameOf(isUnregistered ? tool.name : tool)
-    const known = isUnregistered ? ownTool(tool) : this.#tools.get(name)
+    const given = nameOf(isUnregistered ? tool.name : tool)
+    const known = isUnregistered ? ownTool(tool) : this.#tools.get(given)
+    const name = known === undefined ? clipText(given, UNKNOWN_NAME_MAX) : given
     const wrong = options === PLAIN || options === THROWS ? [] : callOptionProblems(options)
     const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
     const denial = isUnregistered ? (toolProblem(tool) ?? this.#notListed(name)) : undefined
@@ -398,6 +400,9 @@ function outcomeOf(output: unknown, error: unknown): RunEnd {
   if (error !== undefined) return { error: recordError(error) }
   return output === undefined ? {} : encodeBody(output)
 }
+
+/** Longer names of tools that do not exist are cut, because a model can choose them. */
+const UNKNOWN_NAME_MAX = 200
 
 const PLAIN: CallOptions = ownFields({})
 const THROWS: CallOptions = ownFields({ throws: true })

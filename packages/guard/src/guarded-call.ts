@@ -173,13 +173,15 @@ export class GuardedCall {
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
     let waiting: Operation | undefined
+    // The model can choose the name of a tool that does not exist.
+    const name = this.tool === undefined ? session.secrets.text(this.name) : this.name
     const isStarted = intent.verdict !== 'deny' && intent.served === undefined
     return new Promise((resolve) => {
       const operation = session.perform({
         event:
           site === undefined
-            ? { type: 'call', kind: 'tool', name: this.name, as: call.as }
-            : { type: 'call', kind: 'tool', name: this.name, as: call.as, site },
+            ? { type: 'call', kind: 'tool', name, as: call.as }
+            : { type: 'call', kind: 'tool', name, as: call.as, site },
         body: call.body,
         durable: isStarted || isOther,
         ...(isDecidedAnew && { decided: intent.verdict }),

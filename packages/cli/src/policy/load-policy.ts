@@ -139,6 +139,11 @@ function expandPresets(data: unknown): {
   const problems: PolicyProblem[] = []
   for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
     const [name, options] = presetOf(each)
+    if (typeof each === 'object' && each !== null && Object.keys(each).length > 1) {
+      const message = 'It names several presets. Write one entry for each: `- noShell`.'
+      problems.push({ path: ['presets', index], message })
+      continue
+    }
     const make = Object.hasOwn(presets, name) ? makers[name] : undefined
     if (make !== undefined) {
       const { made, wrong } = makePreset(name, () => make(options))

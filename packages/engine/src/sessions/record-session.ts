@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type {
   BodyForm,
   EndEvent,
+  GuardFacts,
   DrawEvent,
   NewEvent,
   NoteEvent,
@@ -485,13 +486,24 @@ export class RecordSession implements Session {
   }
 
   /** Errors may contain the failed request with its headers, and messages may contain anything. */
-  #masked<E extends object>(event: E): E {
+  #masked<E extends object>(given: E): E {
+    let event = given
+    if ('guard' in event) event = { ...event, guard: this.#maskedFacts(event.guard as GuardFacts) }
     if ('error' in event)
       return { ...event, error: this.#maskedError(event.error as RecordedError) }
     if (!('value' in event) || event.value === undefined) return event
     const json = JSON.stringify(event.value)
     const masked = this.secrets.text(json)
     return masked === json ? event : { ...event, value: JSON.parse(masked) as unknown }
+  }
+
+  /** Masks the facts that quote arguments, results or people. */
+  #maskedFacts(facts: GuardFacts): GuardFacts {
+    const { approval, blocked, drift } = facts
+    if (approval === undefined && blocked === undefined && drift === undefined) return facts
+    if (this.secrets.redactor?.hidesContent) this.secrets.said(JSON.stringify(blocked ?? []))
+    const masked = this.secrets.text(JSON.stringify({ approval, blocked, drift }))
+    return { ...facts, ...(JSON.parse(masked) as Partial<GuardFacts>) }
   }
 
   #maskedError(error: RecordedError): RecordedError {

@@ -315,6 +315,12 @@ function checkWhen(check: DataCheck, path: DataPath, data: unknown): void {
   if (Object.keys(when).length === 0) check.add(path, 'It names no argument.')
   for (const [argument, predicate] of Object.entries(when)) {
     checkPath(check, [...path, argument], argument)
+    // YAML reads `{ to:eve }` as a name without a value.
+    if (predicate === null && /^[^:]+:[^:]+$/.test(argument))
+      check.add(
+        [...path, argument],
+        'It has no value. Write a blank after the colon, or { equals: null }.',
+      )
     checkPredicate(check, [...path, argument], predicate)
   }
 }
