@@ -32,18 +32,33 @@ const SHAPES: readonly (readonly [string, RegExp])[] = [
   ['code', /[`$;|<>]|&&|\w\(/],
 ]
 
-const LONGEST_ADDRESS = 8_000
+const LONGEST_MAIL_TEXT = 8_000
 
-function hostIn(text: string): string | undefined {
-  if (text.length > LONGEST_ADDRESS) return undefined
-  const mail = /^[^\s@]{1,300}@([^\s@.]+(?:\.[^\s@.]+)+)$/.exec(text)?.[1]
-  if (mail !== undefined) return mail.toLowerCase()
-  if (!/^[a-z][a-z\d+.-]{1,20}:\/\//i.test(text)) return undefined
-  return attempt(() => new URL(text).hostname.toLowerCase())
+/** The hosts of a URL as programs read it, or of a list of email addresses. */
+function hostsIn(text: string): readonly string[] {
+  const url = text
+    .trim()
+    .replaceAll(/[\t\n\r]/g, '')
+    .replace(/^[/\\]{2,}/, 'https://')
+  if (/^(?:(?:https?|wss?|ftp):|[a-z][a-z\d+.-]{1,20}:\/\/)/i.test(url)) {
+    const host = attempt(() => new URL(url).hostname.toLowerCase().replace(/\.$/, ''))
+    return host === undefined ? [] : [host]
+  }
+  if (url.length > LONGEST_MAIL_TEXT) return []
+  const [first, ...others] = url
+    .replace(/^mailto:/i, '')
+    .split(/[,;]/)
+    .map(mailHost)
+  return first === undefined ? [] : [first, ...others].filter((host) => host !== undefined)
 }
 
-/** Values per call. Further ones are ignored. */
-const ARGUMENTS_MAX = 5_000
+const mailHost = (text: string): string | undefined =>
+  /^(?:[^<>@]{0,300}<)?[^\s@<>]{1,300}@([^\s@.<>]+(?:\.[^\s@.<>]+)+)>?$/
+    .exec(text.trim())?.[1]
+    ?.toLowerCase()
+
+/** Values per call that a baseline learns from. */
+const LEARNED_MAX = 5_000
 
 /** Arguments that differ in every call, in lower case without `_` and `-`. */
 const VARYING_NAMES = new Set([
@@ -70,10 +85,14 @@ interface Argument {
  * The leaf values in the arguments of a call. Members of a list share a path, except those of the
  * outermost list, which are the arguments of a function.
  */
-function eachArgument(args: unknown, ignore: readonly string[] = []): Argument[] {
+function eachArgument(
+  args: unknown,
+  ignore: readonly string[] = [],
+  most = Number.POSITIVE_INFINITY,
+): Argument[] {
   const found: Argument[] = []
   const visit = (value: unknown, path: string, name: string): void => {
-    if (found.length >= ARGUMENTS_MAX) return
+    if (found.length >= most) return
     if (VARYING_NAMES.has(name.toLowerCase().replace(/[_-]/g, ''))) return
     if (ignore.includes(path) || (name !== '' && ignore.includes(name))) return
     if (Array.isArray(value))
@@ -184,7 +203,7 @@ export function baselineFrom(tapes: Iterable<TapeLike>, options: BaselineOptions
     for (const { tool, args } of callsOf(tape)) {
       const notes = tools.get(tool) ?? new ToolNotes()
       tools.set(tool, notes)
-      notes.add(eachArgument(args, ignore))
+      notes.add(eachArgument(args, ignore, LEARNED_MAX))
     }
   const entries = [...tools].map(([name, notes]) => [name, notes.baseline()] as const)
   return {
@@ -259,8 +278,7 @@ class ArgumentNotes {
     if (typeof value !== 'string') return
     this.#lengths.push(value.length)
     this.#shapes.add(textShape(value))
-    const host = hostIn(value)
-    if (host !== undefined && this.#hosts.size <= HOSTS_MAX) this.#hosts.add(host)
+    for (const host of hostsIn(value)) if (this.#hosts.size <= HOSTS_MAX) this.#hosts.add(host)
     this.#choose(value)
   }
 
@@ -346,13 +364,20 @@ export function driftScore(baseline: Baseline, tool: string, args: unknown): Arg
     if (before?.hosts === undefined) newHost(undefined, value, (what) => add(path, 'host', what))
   }
   const given = new Set(found.map(({ path }) => path))
-  for (const [path, { calls }] of Object.entries(known.arguments))
-    if (calls === known.calls && !given.has(path) && !path.includes('[]'))
-      add(path, 'missing', `all of ${calls} calls had it`)
+  for (const [path, { calls, types }] of Object.entries(known.arguments)) {
+    if (given.has(path) || path.includes('[]')) continue
+    const isContainer = [...given].some((each) => /^(?:\[\]|\.)/.test(restOf(each, path)))
+    if (isContainer)
+      add(path, 'type', `it is a list or an object, was ${Object.keys(types).join(' or ')}`)
+    else if (calls === known.calls) add(path, 'missing', `all of ${calls} calls had it`)
+  }
   const all = [...reasons.values()].toSorted((a, b) => b.weight - a.weight)
   const score = all.reduce((sum, { weight }) => sum + weight, 0)
   return { score, reasons: all, calls: known.calls }
 }
+
+const restOf = (text: string, start: string): string =>
+  text.startsWith(start) ? text.slice(start.length) : ''
 
 type Add = (kind: keyof typeof DRIFT_WEIGHTS, what: string) => void
 
@@ -397,8 +422,10 @@ function newHost(
   value: unknown,
   add: (what: string) => void,
 ): void {
-  const host = typeof value === 'string' ? hostIn(value) : undefined
-  if (host !== undefined && hosts?.includes(host) !== true) add(`it leads to the new host ${host}`)
+  const host = (typeof value === 'string' ? hostsIn(value) : []).find(
+    (each) => hosts?.includes(each) !== true,
+  )
+  if (host !== undefined) add(`it leads to the new host ${host}`)
 }
 
 export interface OnArgumentDrift {
