@@ -1,5 +1,5 @@
 // oxlint-disable vitest/no-standalone-expect -- `attack` makes tests of them.
-import { guard, type GuardRun, type Schema } from 'retake'
+import { guard, type GuardRun, type Rule, type Schema } from 'retake'
 import { type Baseline, driftScore } from '@retake/guard'
 import { describe, expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ interface Paying {
   readonly paid: unknown[]
 }
 
-function paying(input: Schema, rules: { deny: string; when: object }[] = []): Paying {
+function paying(input: Schema, rules: Rule[] = []): Paying {
   const run = guard({
     name: 'contracts',
     dir: '/tmp/retake-contracts-unused',
@@ -73,7 +73,7 @@ const bad: Readonly<Record<string, unknown>> = {
 } // prettier-ignore
 
 for (const [kind, schema] of Object.entries({ 'JSON Schema': JSON_SCHEMA, zod: ZOD }))
-  describe(kind, () => {
+  describe(`arguments for a schema of ${kind}`, () => {
     for (const [name, args] of Object.entries(bad))
       attack(name, {
         attack: async () => {
@@ -241,12 +241,14 @@ describe('arguments that hide from the comparison with earlier runs', () => {
     'an amount as text': { amount: '900' },
     'an amount in a list': { amount: [900] },
   } // prettier-ignore
+  // oxlint-disable-next-line unicorn/no-thenable -- not a promise
+  const DENY_UNUSUAL = { over: 9, then: 'deny' } as const
   for (const [name, args] of Object.entries(hidden))
     attack(name, {
       attack: async () => {
         const run = guard({
           name: 'contracts', dir: '/tmp/retake-contracts-unused', durability: 'memory',
-          baseline, onArgumentDrift: { over: 9, then: 'deny' },
+          baseline, onArgumentDrift: DENY_UNUSUAL,
         }) // prettier-ignore
         onTestFinished(() => void run.end())
         const posted: unknown[] = []

@@ -243,7 +243,9 @@ describe('numbers of calls', () => {
   attack('two guards of one name for one budget', {
     attack: async () => {
       const { folder, run } = limited({ calls: 2 })
-      expect(() => guard({ name: run.name, dir: folder, limits: { cals: 99 } as Limits })).toThrow()
+      expect(() => guard({ name: run.name, dir: folder, limits: { cals: 99 } as Limits })).toThrow(
+        /cals/,
+      )
     },
   })
 

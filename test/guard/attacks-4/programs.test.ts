@@ -36,7 +36,8 @@ function addTasks({ run, work }: World): void {
   )
 }
 
-const hasCompiler = spawnSync('cc', ['--version']).status === 0
+const COMPILER = 'cc'
+const hasCompiler = spawnSync(COMPILER, ['--version']).status === 0
 
 /** A library that leaves a mark beside the work folder as soon as a program loads it. */
 function plantLibrary({ folder, work }: World, names: readonly string[]): void {
@@ -49,7 +50,7 @@ function plantLibrary({ folder, work }: World, names: readonly string[]): void {
   )
   fs.mkdirSync(join(work, 'lib'))
   const library = join(work, 'lib/mark.so')
-  execFileSync('cc', ['-shared', '-fPIC', '-o', library, source])
+  execFileSync(COMPILER, ['-shared', '-fPIC', '-o', library, source])
   fs.rmSync(source)
   for (const name of names) fs.copyFileSync(library, join(work, 'lib', name))
 }
@@ -251,6 +252,7 @@ describe('arguments that no vector lists', () => {
 })
 
 describe('ways to start another program under a listed name', () => {
+  const [NEARBY, INTERPRETER, WORD] = ['./record', 'perl', 'a']
   type Starts = (world: ReturnType<typeof recorder>) => unknown
   const options = (of: SpawnOptions): SpawnOptions => ({ stdio: 'ignore', ...of })
   const ways: Readonly<Record<string, Starts>> = {
@@ -259,9 +261,9 @@ describe('ways to start another program under a listed name', () => {
     'a shell with a list of arguments': ({ program }) =>
       spawnSync(program, ['a; touch escaped'], options({ shell: true })),
     'a shell of the model': ({ program, work }) =>
-      spawnSync('a', options({ shell: join(work, 'bin/sh'), env: { PROGRAM: program } })),
+      spawnSync(WORD, options({ shell: join(work, 'bin/sh'), env: { PROGRAM: program } })),
     'the name of the program in the work folder': () =>
-      spawnSync('./record', ['a'], options({ cwd: 'bin' })),
+      spawnSync(NEARBY, ['a'], options({ cwd: 'bin' })),
     'a copy of the program': ({ program, work }) => {
       fs.copyFileSync(program, join(work, 'record'))
       return spawnSync(join(work, 'record'), ['a'], options({}))
@@ -284,7 +286,7 @@ describe('ways to start another program under a listed name', () => {
       )
     },
     'an interpreter for the program': ({ program }) =>
-      spawnSync('perl', [program, 'a'], options({})),
+      spawnSync(INTERPRETER, [program, 'a'], options({})),
     'env as the program': ({ program }) => spawnSync('env', ['-S', `${program} a`], options({})),
     'a loader for the program': ({ program }) =>
       spawnSync('/lib64/ld-linux-x86-64.so.2', [program, 'a'], options({})),

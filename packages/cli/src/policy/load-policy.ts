@@ -10,6 +10,7 @@ import {
 } from '@retake/guard'
 import { cliErrors } from '../errors.js'
 import { isUtf8 } from 'node:buffer'
+import { isRecord } from '@retake/tape/format'
 import { readFileSync } from 'node:fs'
 
 export interface TextPosition {
@@ -139,7 +140,7 @@ function expandPresets(data: unknown): {
   const problems: PolicyProblem[] = []
   for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
     const [name, options] = presetOf(each)
-    if (typeof each === 'object' && each !== null && Object.keys(each).length > 1) {
+    if (isRecord(each) && Object.keys(each).length > 1) {
       const message = 'It names several presets. Write one entry for each: `- noShell`.'
       problems.push({ path: ['presets', index], message })
       continue
