@@ -79,11 +79,12 @@ export function thrownError(tool: string, thrown: unknown): unknown {
 export function thrownIn(recorded: RecordedError, isStarted: boolean): unknown {
   const error = rebuildError(recorded, { GuardError })
   if (!(error instanceof GuardError)) return error
-  const { code, what, why, cause } = error
+  const { code, rule, what, why, cause } = error
   if (!isStarted) return cause
+  if (code === 'CONTRACT_DRIFT') return [cause, why]
   // Words that are no plain words, such as hosts and paths.
-  const names = what.split(/\s+/).filter((word) => /[\d./:@_-]/.test(word))
-  return [cause, code === 'CONTRACT_DRIFT' ? why : names]
+  const isScope = /\/(?:files|network|shell|effects)$/.test(rule)
+  return [cause, isScope ? what.split(/\s+/).filter((word) => /[\d./:@_-]/.test(word)) : []]
 }
 
 const SHOWN_CHARACTERS = 80

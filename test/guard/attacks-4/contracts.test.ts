@@ -1,9 +1,14 @@
 // oxlint-disable vitest/no-standalone-expect -- `attack` makes tests of them.
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { guard, type GuardRun, type Rule, type Schema } from 'retake'
 import { type Baseline, driftScore } from '@retake/guard'
 import { describe, expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { attack } from '../attacks-2/world.js'
+
+/** Nothing is written here before the end of a test. */
+const UNUSED = join(tmpdir(), 'retake-contracts-unused')
 
 interface Paying {
   readonly run: GuardRun
@@ -13,7 +18,7 @@ interface Paying {
 function paying(input: Schema, rules: Rule[] = []): Paying {
   const run = guard({
     name: 'contracts',
-    dir: '/tmp/retake-contracts-unused',
+    dir: UNUSED,
     durability: 'memory',
     policy: { name: 'p', rules },
   })
@@ -178,7 +183,7 @@ describe('a result that is withheld', () => {
       attack: async () => {
         const run = guard({
           name: 'contracts',
-          dir: '/tmp/retake-contracts-unused',
+          dir: UNUSED,
           durability: 'memory',
         })
         onTestFinished(() => void run.end())
@@ -190,7 +195,7 @@ describe('a result that is withheld', () => {
       twin: async () => {
         const run = guard({
           name: 'contracts',
-          dir: '/tmp/retake-contracts-unused',
+          dir: UNUSED,
           durability: 'memory',
         })
         onTestFinished(() => void run.end())
@@ -247,7 +252,7 @@ describe('arguments that hide from the comparison with earlier runs', () => {
     attack(name, {
       attack: async () => {
         const run = guard({
-          name: 'contracts', dir: '/tmp/retake-contracts-unused', durability: 'memory',
+          name: 'contracts', dir: UNUSED, durability: 'memory',
           baseline, onArgumentDrift: DENY_UNUSUAL,
         }) // prettier-ignore
         onTestFinished(() => void run.end())

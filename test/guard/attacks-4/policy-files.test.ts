@@ -1,5 +1,6 @@
 // oxlint-disable vitest/no-standalone-expect -- `attack` makes tests of them.
 import fs from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { guard, type GuardRun, loadPolicy, type Policy } from 'retake'
 import { describe, expect, onTestFinished } from 'vitest'
@@ -12,7 +13,7 @@ interface Loaded {
 
 /** A guard with the policy of a file, and a tool `send`. */
 async function withFile(text: string | Uint8Array, name = 'policy.yaml'): Promise<Loaded> {
-  const folder = fs.mkdtempSync('/tmp/retake-policy-')
+  const folder = fs.mkdtempSync(join(tmpdir(), 'retake-policy-'))
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, name)
   fs.writeFileSync(file, text)
@@ -208,7 +209,7 @@ describe('keys and names that mean nothing', () => {
 
 describe('precedence', () => {
   const folder = (): string => {
-    const made = fs.mkdtempSync('/tmp/retake-policy-')
+    const made = fs.mkdtempSync(join(tmpdir(), 'retake-policy-'))
     onTestFinished(() => fs.rmSync(made, { recursive: true, force: true }))
     return made
   }

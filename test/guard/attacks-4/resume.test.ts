@@ -146,6 +146,31 @@ describe('a crash that makes rules forget', () => {
   })
 })
 
+attack('calls that an earlier run denied, to block or to allow others', {
+  attack: async () => {
+    const rule: Rule[] = [
+      { deny: 'read' },
+      { allow: 'pay', after: { tool: 'read' } },
+      { deny: 'pay' },
+    ]
+    const first = shop(rules(...rule))
+    await first.call('read', { path: 'inside.txt' })
+    leave(first)
+    const next = shop(rules(...rule), first)
+    await next.call('pay', { n: 1 })
+    expect(next.paid).toEqual([])
+  },
+  twin: async () => {
+    const rule: Rule[] = [{ deny: 'read' }, { deny: 'pay', after: { tool: 'read' } }]
+    const first = shop(rules(...rule))
+    await first.call('read', { path: 'inside.txt' })
+    leave(first)
+    const next = shop(rules(...rule), first)
+    await next.call('pay', { n: 1 })
+    expect(next.paid).toEqual([{ n: 1 }])
+  },
+})
+
 describe('a crash that frees limits', () => {
   const limited = (name: string, limits: GuardOptions['limits'], most: number): void =>
     attack(name, {

@@ -155,12 +155,14 @@ export function joinedMembers(container: object): string[] {
   ).flat(2)
   if (members.length < 2) return []
   const found: string[] = []
-  const texts = members.filter((each) => typeof each === 'string')
+  const texts = members.filter((each) => typeof each === 'string').map(endsOf)
   if (texts.length > 1) found.push(texts.join(''))
   else if (members.every((each) => typeof each === 'number')) found.push(members.join(' '))
   const records = members.filter(isRecord)
   for (const key of Object.keys(records.length > 1 ? (records[0] ?? {}) : {}))
-    found.push(records.map(({ [key]: each }) => (typeof each === 'string' ? each : '')).join(''))
+    found.push(
+      records.map(({ [key]: each }) => (typeof each === 'string' ? endsOf(each) : '')).join(''),
+    )
   return found
 }
 
@@ -169,6 +171,15 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null &&
   !Array.isArray(value) &&
   textIn(value) === undefined
+
+/** Twice the largest `minLength`. */
+const PIECE_MAX = 2000
+
+/** The ends of a long text, whose middle is searched by itself. */
+const endsOf = (text: string): string =>
+  text.length > PIECE_MAX
+    ? `${text.slice(0, PIECE_MAX / 2)}\uffff${text.slice(-PIECE_MAX / 2)}`
+    : text
 
 /** The text of an object that has a text form, such as a URL. */
 function textIn(value: object): string | undefined {
