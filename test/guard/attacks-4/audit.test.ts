@@ -71,7 +71,7 @@ describe('calls that an audit would miss or mix up', () => {
     'null bytes': '\0\0\0',
     'half characters': { ['\ud800']: '\udc00' },
     'bytes': Buffer.from([0xff, 0xfe, 0x0a, 0x7b]),
-    'a million characters': 'x\n'.repeat(500_000),
+    'a million characters': 'x\n'.repeat(50_000),
     'ten thousand members': Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`k${n}\n`, n])),
     'deep nesting': JSON.parse(`${'[{"a":'.repeat(100)}1${'}]'.repeat(100)}`),
   } // prettier-ignore
@@ -171,12 +171,12 @@ describe('calls that an audit would miss or mix up', () => {
             fs.readFileSync(join(world.folder, `${path}${n}`))
           } catch {}
       })
-      await world.call('many', { count: 30_000, path: 'p'.repeat(200) })
+      await world.call('many', { count: 5000, path: 'p'.repeat(200) })
       const path = world.run.end()?.path ?? ''
       const [entry] = readGuards(openTape(path)).calls
       expect(entry?.facts?.blocked?.[0]).toContain('PATH_OUTSIDE_ROOT')
       expect(fs.statSync(path).size).toBeLessThan(1_000_000)
-      expect(entry?.facts?.blocked?.at(-1)).toBe('and 29800 more')
+      expect(entry?.facts?.blocked?.at(-1)).toBe('and 4800 more')
     },
     twin: async () => {
       const world = makeWorld()
@@ -192,7 +192,7 @@ describe('calls that an audit would miss or mix up', () => {
   attack('a name of a tool without end', {
     attack: async () => {
       const world = audited()
-      for (let n = 0; n < 3; n += 1) await world.call(`${n}`.repeat(5_000_000), {})
+      for (let n = 0; n < 3; n += 1) await world.call(`${n}`.repeat(1_000_000), {})
       await world.call('refund', { n: 1 })
       const path = world.tape()
       expect(fs.statSync(path).size).toBeLessThan(1_000_000)

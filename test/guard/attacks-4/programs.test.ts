@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { presets } from '@retake/guard'
 import { describe, expect } from 'vitest'
+import { sampled } from '../../support/soak.js'
 import { attack, expectUntouched, makeWorld, SECRET, type World } from '../attacks-2/world.js'
 
 const inSandbox = true
+const everyThird = <T>(cases: readonly T[]): readonly T[] =>
+  sampled(cases, (_, index) => index % 3 === 0)
 const start = promisify(execFile)
 
 /** `NAME=value` lines, as models send variables to tools that read them like a `.env` file. */
@@ -144,7 +147,7 @@ describe('variables under a scope that lists only programs', () => {
     npm_config_script_shell: 'sh', GCONV_PATH: '.', TMPDIR: '.', HTTPS_PROXY: 'http://x', 'BASH_FUNC_touch%%': '() { id; }',
     LESSOPEN: '|sh %s', NODE_EXTRA_CA_CERTS: 'x.pem', SSL_CERT_FILE: 'x.pem', APP_MODE: 'admin',
   } // prettier-ignore
-  for (const [name, value] of Object.entries(evil))
+  for (const [name, value] of everyThird(Object.entries(evil)))
     attack(`${name}, chosen by the model`, {
       attack: async () => {
         const world = listing()
@@ -232,7 +235,7 @@ describe('arguments that no vector lists', () => {
     [['show', '--format=%H', '**'], ['show', '--format=%H', 'a'], [['show', '--format=%H', '--ext-diff'], ['show', '--format=*']]],
   ] // prettier-ignore
   for (const [vector, good, bad] of vectors)
-    for (const [index, words] of bad.entries())
+    for (const [index, words] of sampled([...bad.entries()], ([at]) => at < 2))
       attack(`${JSON.stringify(vector)} with ${JSON.stringify(words)}`, {
         inSandbox,
         attack: async () => {
@@ -296,7 +299,7 @@ describe('ways to start another program under a listed name', () => {
     'a detached process without arguments': ({ program }) =>
       spawn(program, [], options({ detached: true })),
   }
-  for (const [name, way] of Object.entries(ways))
+  for (const [name, way] of everyThird(Object.entries(ways)))
     attack(name, {
       inSandbox,
       attack: async () => {
@@ -372,7 +375,7 @@ describe('options that run or write something else', () => {
     'a new root': (_, { folder }) =>
       `chroot / cat ${folder}/secret.txt > loot; unshare -r cat ${folder}/secret.txt >> loot; echo x >> ran`,
   }
-  for (const [name, command] of Object.entries(commands))
+  for (const [name, command] of everyThird(Object.entries(commands)))
     attack(name, {
       inSandbox,
       attack: async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { GuardOptions, Rule } from '@retake/guard'
 import { describe, expect } from 'vitest'
+import { sampled } from '../../support/soak.js'
 import { attack, makeWorld, type World } from '../attacks-2/world.js'
 
 const TEXT = 'mallory@evil.example'
@@ -76,7 +77,10 @@ describe('spellings of an untrusted address', () => {
     'behind a thousand texts in base64': `${Array.from({ length: 1000 }, (_, n) => base64(`number ${n} of many`)).join(' ')} ${base64(TEXT)}`,
   } // prettier-ignore
   const good = 'ann@shop.example'
-  for (const [name, value] of Object.entries(spellings))
+  for (const [name, value] of sampled(
+    Object.entries(spellings),
+    (_, index) => index < 16 || index % 3 === 0,
+  ))
     attack(name, {
       attack: async () => {
         const { call, sent } = mail()
