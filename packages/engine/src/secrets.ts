@@ -31,6 +31,7 @@ import { GivenSecrets } from './given-secrets.js'
 import { maskedArguments } from './secret-arguments.js'
 import { secretsOfFile } from './secret-files.js'
 import { containsSecret, SETTING_VALUE, urlOf } from './secret-values.js'
+import { PostgresRows } from './postgres-rows.js'
 import { maskedParameters } from './sql-parameters.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding } from './headers.js'
@@ -65,6 +66,7 @@ export class SecretMask {
   readonly #encoded = new Set<string>()
   readonly #contents = new Map<string, ContentMask>()
   readonly #frames = new Map<string, StreamFrames>()
+  readonly #rows = new Map<string, PostgresRows>()
   /** Values that were hidden, and those whose fingerprints are not on the tape yet. */
   readonly #noted = new Set<string>()
   readonly #unwritten: string[] = []
@@ -400,7 +402,8 @@ export class SecretMask {
     const ended = endedStream(event)
     if (ended !== undefined) this.#streams.get(ended)?.end()
     if (ended !== undefined)
-      for (const open of [this.#streams, this.#contents, this.#frames]) open.delete(ended)
+      for (const open of [this.#streams, this.#contents, this.#frames, this.#rows])
+        open.delete(ended)
     const masked = this.part(event, bytes)
     return this.#withoutContent(masked, contentIn(event, origin), undefined)
   }
@@ -494,9 +497,26 @@ export class SecretMask {
     let stream = this.#streams.get(name)
     if (stream === undefined)
       this.#streams.set(name, (stream = new StreamMask(this.#pieceMask(name))))
+    const piece =
+      this.#isCutFound && name.startsWith(ANSWER) ? this.#withoutSecretRows(name, bytes) : bytes
     return this.redactor === undefined
-      ? stream.bytes(bytes)
-      : this.#redactedPiece(name, bytes, stream)
+      ? stream.bytes(piece)
+      : this.#redactedPiece(name, piece, stream)
+  }
+
+  /** Returns the same object if it has no rows with secrets. */
+  #withoutSecretRows(name: string, bytes: Uint8Array): Uint8Array {
+    let rows = this.#rows.get(name)
+    if (rows === undefined) this.#rows.set(name, (rows = new PostgresRows()))
+    const piece = bufferOf(bytes)
+    const values = rows.find(piece)
+    if (values.length === 0) return bytes
+    const masked = Buffer.from(piece)
+    for (const { column, start, end } of values) {
+      const placeholder = Buffer.from(this.option(column, piece.toString('utf8', start, end)))
+      if (placeholder.length === end - start) placeholder.copy(masked, start)
+    }
+    return masked
   }
 
   /** Also hides what cannot be judged yet: partial compressed content and messages. */
