@@ -450,6 +450,6 @@ test('not', async () => {
   expect(moved.tests).toEqual({ ...mistakes, program: 'passed', fails: missing })
   await writeFile(join(elsewhere, 'program.ts'), program.replace('order ', 'refund '))
   const changed = await runVitest(elsewhere, { CI: '1' }, ['-t', 'program'])
-  expect(changed.tests['program']).toEqual(failing('- order'))
+  expect(changed.tests['program']).toEqual(failing('- "order'))
   expect(changed.tests['program']).toEqual(failing(`at ${join(elsewhere, 'program.ts')}:3:24`))
 })
