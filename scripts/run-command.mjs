@@ -16,16 +16,18 @@ export const packageNames = readdirSync(join(root, 'packages'), { withFileTypes:
  *
  * @param {string} file Program to run; `node` means the Node that runs this script.
  * @param {readonly string[]} args
- * @param {{ show?: boolean, env?: Readonly<Record<string, string>> }} [options]
+ * @param {{ show?: boolean, env?: Readonly<Record<string, string>>, timeoutMs?: number }} [options]
  *   `show`: pass output through instead of collecting it. `env`: added to this process's own.
+ *   `timeoutMs`: when to end the command, which then has failed.
  * @returns {Promise<{ ok: boolean, output: string, seconds: number }>}
  */
-export function runCommand(file, args, { show = false, env = {} } = {}) {
+export function runCommand(file, args, { show = false, env = {}, timeoutMs } = {}) {
   const started = performance.now()
   const child = spawn(file === 'node' ? process.execPath : file, args, {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+    timeout: timeoutMs,
   })
   const chunks = []
   child.stdout?.on('data', (chunk) => chunks.push(chunk))

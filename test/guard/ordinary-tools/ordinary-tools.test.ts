@@ -29,7 +29,11 @@ async function installPackages(): Promise<{ folder: string } | { why: string }> 
   cpSync(join(folder, 'packages'), copy, { recursive: true })
   // Some packages disagree about versions of others that these tools do not use.
   const flags = ['--no-audit', '--no-fund', '--legacy-peer-deps']
-  const { ok, output } = await runCommand('npm', ['install', ...flags, '--prefix', copy])
+  // npm sometimes waits forever for nothing.
+  const { ok, output, seconds } = await runCommand('npm', ['install', ...flags, '--prefix', copy], {
+    timeoutMs: 300_000,
+  })
+  if (seconds >= 300) return { why: 'npm install did not end within five minutes' }
   return ok ? { folder: copy } : { why: output.split('\n').slice(-3).join(' ') }
 }
 
