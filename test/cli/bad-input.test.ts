@@ -176,6 +176,15 @@ describe('a run that does not exist', () => {
 })
 
 describe('an agent that cannot run', () => {
+  test('may be named after the program that would run it, which is left out', async () => {
+    const { retake } = await folderWith({ 'agent.mjs': smallAgent })
+    const named = await retake(['record', 'npx', 'tsx', 'agent.mjs', 'order 1182'])
+    expect(oneError(named)).toBe('AGENT_MISSING, exit code 1')
+    expect(named.stderr).toContain('the program that npx would run: `retake record agent.mjs`')
+    const absent = await retake(['record', 'node', 'none.mjs'])
+    expect(absent.stderr).toContain('retake record -- python agent.py')
+  })
+
   test('is missing, or a folder, or refused by Node', async () => {
     soakOnly()
     const { retake } = await folderWith({ 'agent.mjs': smallAgent, 'agent.py': 'print()' })

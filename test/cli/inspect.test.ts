@@ -638,6 +638,7 @@ const mistakes = [
   [['eval', 'last', '--at', 'nowhere.ts:4', '1'], 1, 'SOURCE_FILE_MISSING', 'nowhere.ts'],
   [['eval', 'last', '--at', 'nowhere.ts', '1'], 2, 'WRONG_USAGE', 'file:line'],
   [['eval', 'last', '--at', 'AGENT:2', '1'], 1, 'LINE_NEVER_RAN', 'next line with code'],
+  [['eval', 'last', '--at', 'AGENT:9999', '1'], 1, 'LINE_NEVER_RAN', 'file ends at line'],
   [['eval', 'last', '--at', 'AGENT:1', 'a b'], 2, 'EXPRESSION_INVALID', 'Unexpected identifier'],
   [['eval', 'last', '--at', `${agentPath('clock.mjs')}:1`, '1'], 1, 'LINE_NEVER_RAN', 'not load'],
   [['eval', 'last', '1'], 2, 'WRONG_USAGE', 'Missing option --at'],

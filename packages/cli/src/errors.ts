@@ -258,10 +258,12 @@ export const cliErrors = errorTable({
   ],
 
   // Programs that are recorded and replayed
-  AGENT_MISSING: (file: string, cwd: string) => [
+  AGENT_MISSING: (file: string, cwd: string, script?: string) => [
     `There is no file ${file}.`,
     `Retake looked in ${cwd}.`,
-    'Pass the file to run, as in `retake record agent.ts`. Put other commands after `--`, as in `retake record -- python agent.py`.',
+    script !== undefined
+      ? `Pass only the program that ${file} would run: \`retake record ${script}\`.`
+      : 'Pass the file to run, as in `retake record agent.ts`. Put other commands after `--`, as in `retake record -- python agent.py`.',
   ],
   AGENT_NOT_JAVASCRIPT: (file: string, command: string) => [
     `${file} is neither JavaScript nor TypeScript.`,
@@ -417,8 +419,10 @@ export const cliErrors = errorTable({
   ],
   BLAME_OFFLINE: (live: readonly string[]) => [
     'The search needs a live model.',
-    `Steps ${live.slice(0, 10).join(', ')}${live.length > 10 ? ', …' : ''} send requests when they are free, and --offline forbids that.`,
-    'Remove --offline, or give these steps answers with --free.',
+    live.length === 1
+      ? `Step ${live[0]} sends a request when it is free, and --offline forbids that.`
+      : `Steps ${live.slice(0, 10).join(', ')}${live.length > 10 ? ', …' : ''} send requests when they are free, and --offline forbids that.`,
+    `Remove --offline, or use --free to give answers to ${live.length === 1 ? 'this step' : 'these steps'}.`,
   ],
   BLAME_CANNOT_TELL: (oracle: string, why: string) => [
     'The oracle cannot decide whether the recorded run failed.',

@@ -46,7 +46,7 @@ export async function recordAgent({
   ...task
 }: RecordingOptions): Promise<AgentRecording> {
   const { entry, args } = task
-  checkEntry(entry)
+  checkEntry(entry, args)
   const { id, tape } = store.newRun(out)
   using _mark = markRecording(tape)
   await using demo = await openDemoModel({
@@ -88,9 +88,14 @@ function notStarted({ code, signal, interruptedBy }: AgentEnd): Error {
   )
 }
 
-function checkEntry(entry: string): void {
+function checkEntry(entry: string, args: readonly string[]): void {
   const found = statSync(entry, { throwIfNoEntry: false })
-  if (found === undefined) throw cliErrors.AGENT_MISSING(entry, process.cwd())
+  if (found === undefined) {
+    const script = /^(?:node|npx|tsx|ts-node)$/.test(entry)
+      ? args.find((word) => /\.[cm]?[jt]sx?$/.test(word) && existsSync(word))
+      : undefined
+    throw cliErrors.AGENT_MISSING(entry, process.cwd(), script)
+  }
   if (found.isDirectory()) throw cliErrors.AGENT_NOT_A_FILE(entry)
   const command = COMMANDS[path.extname(entry)]
   if (command !== undefined) throw cliErrors.AGENT_NOT_JAVASCRIPT(entry, command)

@@ -1,6 +1,7 @@
 import { blameRun, classicView } from '@retake/diagnose'
 import { flakyRun, type PlantedModel, SCENARIOS } from '@retake/diagnose/scenarios'
 import { expect, test } from 'vitest'
+import { cliErrors } from '../errors.js'
 import { blameLines } from './blame-lines.js'
 import type { FindingsFile } from './findings.js'
 
@@ -105,4 +106,20 @@ test('an empty answer shows dependence, and the text claims no more', async () =
   )
   expect(lines.join('\n')).not.toContain('made this run fail')
   expect(lines.join('\n')).toContain('not that its answer was wrong')
+})
+
+test('the cost of forks of an earlier search is not shown as paid by this one', async () => {
+  const found = await searched(SCENARIOS['root-echo-7'](1))
+  const { findings, facts } = found
+  const again = {
+    ...found,
+    findings: { ...findings, forks: { ...findings.forks, costUsd: 0.0076 } },
+    facts: { ...facts, newForks: 0, spentUsd: 0 },
+  }
+  expect(shown(again, 200).join(' ')).toContain('$0.00760, of which $0 now')
+})
+
+test('a search that may send nothing names one step or several', () => {
+  expect(cliErrors.BLAME_OFFLINE(['1']).why).toMatch(/^Step 1 sends a request when it is free/)
+  expect(cliErrors.BLAME_OFFLINE(['1', '3']).why).toMatch(/^Steps 1, 3 send requests /)
 })

@@ -110,7 +110,12 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
     ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
     plural(forks.liveSteps, 'live step'),
     ...(forks.tokens === undefined ? [] : [`${forks.tokens} tokens`]),
-    forks.costUsd === undefined ? 'cost unknown' : cost(forks.costUsd),
+    // The cost of earlier forks was paid then.
+    forks.costUsd === undefined
+      ? 'cost unknown'
+      : stored > 0 && facts.spentUsd !== undefined
+        ? `${cost(forks.costUsd)}, of which ${cost(facts.spentUsd) || '$0'} now`
+        : cost(forks.costUsd),
     duration(facts.wallMs),
   ].join(' · ')
 }

@@ -151,6 +151,8 @@ export interface SearchedStep {
 interface SearchFacts {
   /** Forks run by this search; the others are from an earlier one. */
   readonly newForks: number
+  /** Known cost of the forks run by this search. Missing in findings of older versions. */
+  readonly spentUsd?: number
   /** Why forks have no verdict, with counts. */
   readonly undefinedBy: Readonly<Record<string, number>>
   /** Number of recorded answers given to changed requests. */

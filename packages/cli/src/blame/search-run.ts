@@ -315,7 +315,13 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const before = {
     ...first,
     findings: { ...first.findings, forks },
-    facts: { ...first.facts, newForks: used, undefinedBy, wallMs: wallMs() },
+    facts: {
+      ...first.facts,
+      newForks: used,
+      spentUsd: (first.facts.spentUsd ?? 0) + tried.costUsd,
+      undefinedBy,
+      wallMs: wallMs(),
+    },
   }
   if (change === undefined) {
     const undecided = Object.values(tried.undefinedBy).reduce((sum, count) => sum + count, 0)
@@ -337,6 +343,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
     facts: {
       ...again.facts,
       newForks: used + again.facts.newForks,
+      spentUsd: (before.facts.spentUsd ?? 0) + (again.facts.spentUsd ?? 0),
       undefinedBy: addCounts(undefinedBy, again.facts.undefinedBy),
       forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
       wallMs: wallMs(),
@@ -505,6 +512,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
       ...(spans && { spans }),
       facts: {
         newForks: source.newForks,
+        spentUsd: source.spentUsd,
         undefinedBy: source.undefinedBy,
         forcedAnswers: source.forced,
         wallMs: Math.round(performance.now() - startedAt),

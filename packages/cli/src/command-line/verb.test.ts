@@ -12,6 +12,15 @@ test('an option with one value refuses a second one instead of dropping the firs
   expect(once.options.values).toMatchObject({ at: ['2'], set: ['a=1', 'b=2'] })
 })
 
+test('a value that begins with a dash is refused with the form that works', () => {
+  expect(() => parseVerb('record', record, ['--node-arg', '--import=tsx', 'a.ts'])).toThrow(
+    expect.objectContaining({
+      what: "Option '--node-arg' has no value.",
+      why: 'The next word begins with a dash. If it is the value, write --node-arg=<value>.',
+    }),
+  )
+})
+
 test('changes belong to the --at before them, and those before the first to the first', () => {
   const args = ['--set', 'a=1', '--at', '2', '--set', 'b=2', '--at', '4', '--status', '500']
   const { options } = parseVerb('fork', fork, ['last', ...args])

@@ -199,6 +199,13 @@ function unparsed(
   { code, message }: NodeJS.ErrnoException,
 ): RetakeError {
   const [what = message] = message.split(/(?<=\.) |\n/)
+  // Node's text for a value that begins with a dash, as in `--node-arg --import=tsx`.
+  const [, ambiguous] = /argument is ambiguous[^]*'(--[\w-]+)=-XYZ'/.exec(message) ?? []
+  if (ambiguous !== undefined)
+    return usageError(
+      `Option '${ambiguous}' has no value.`,
+      `The next word begins with a dash. If it is the value, write ${ambiguous}=<value>.`,
+    )
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
     return usageError(what, 'The help shows how to use the option.')
   const typed = /'-*([^']*)'/.exec(message)?.[1] ?? ''

@@ -1,4 +1,5 @@
 import type { FileEdit, FixEvidence, FixResult, ProvenFix } from '@retake/diagnose/fix'
+import { defined } from '@retake/tape'
 import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
 import { leadLines, linesOf, type Look, printable, type Style, wrap } from '../terminal/terminal.js'
 import { cliErrors } from '../errors.js'
@@ -37,7 +38,9 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
     best && bodyLines(best, outcome, look),
     result.status !== 'passing' && symptomLines(result, look, best?.candidate.why),
     causeLines(outcome),
-    best === undefined && result.forks > 0 && `  spent    ${spentText(result)}`,
+    best === undefined &&
+      (result.forks > 0 || outcome.search !== undefined) &&
+      `  spent    ${spentText(outcome)}`,
     proposed.length > 0 && ['', `  would try ${plural(proposed.length, 'candidate')}:`],
     ...proposed.map((each) => leadLines('    ', printable(each), width)),
     others.length > 0 && '',
@@ -113,7 +116,7 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
     case 'flaky':
       return `${result.reason} A retry is not a fix`
     case 'not-forkable':
-      return 'the run cannot be run again'
+      return result.reason
     case 'untried': {
       const untried = untriedFixes(result).length
       return `${rate} (${reason}). Changed tools run only in a sandbox, so ${untried} of ${plural(result.fixes.length, 'candidate')} did not run`
@@ -133,7 +136,8 @@ export function fixFacts(
     corpus,
     siblings,
     opposites,
-  }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites'>,
+    search,
+  }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites' | 'search'>,
 ): [label: string, text: string][] {
   const { control, siblings: alike, opposites: opposite } = evidence
   const failed = control.trials - control.passed
@@ -149,7 +153,7 @@ export function fixFacts(
     [corpus > 0, 'corpus', corpusText(evidence)],
     [corpus === 0, 'corpus', 'no passing run was found to check against'],
     [true, 'size', sizeText(candidate.edits)],
-    [true, 'spent', spentText(result)],
+    [true, 'spent', spentText({ result, ...defined({ search }) })],
     [provenFixes(result).length > 1, 'rank', scoreReason],
   ]
   return facts.flatMap(([isKnown, ...fact]) => (isKnown ? [fact] : []))
@@ -204,14 +208,25 @@ function sizeText(edits: readonly FileEdit[]): string {
   return `+${added} −${removed} lines in ${edits.map((edit) => edit.path).join(', ')}`
 }
 
-const spentText = ({ forks, costUsd, ms }: FixResult): string =>
-  forks === 0
-    ? 'nothing: the trials of an earlier command are used'
-    : [
-        plural(forks, 'trial'),
-        costUsd === undefined ? 'cost unknown' : cost(costUsd) || '$0',
-        duration(ms),
-      ].join(' · ')
+/** Trials, and the search for the cause, which is usually the larger part. */
+function spentText({ result, search }: Pick<FixOutcome, 'result' | 'search'>): string {
+  const { forks, costUsd, ms } = result
+  const searched = search?.forks ?? 0
+  if (forks + searched === 0) return 'nothing: the trials of an earlier command are used'
+  const costs = [
+    ...(forks > 0 ? [costUsd] : []),
+    ...(search !== undefined && searched > 0 ? [search.costUsd] : []),
+  ]
+  const sum = costs.includes(undefined)
+    ? undefined
+    : costs.reduce<number>((total, each) => total + (each ?? 0), 0)
+  return [
+    plural(forks, 'trial'),
+    ...(searched > 0 ? [`${plural(searched, 'fork')} to locate the cause`] : []),
+    sum === undefined ? 'cost unknown' : cost(sum) || '$0',
+    duration(ms),
+  ].join(' · ')
+}
 
 /** Omits the symptom already shown as the reason for the fix. */
 function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string): string[] {

@@ -98,6 +98,8 @@ export interface FixOutcome {
   readonly model?: ModelReport
   /** Labels of the steps that together caused the failure, if searched. */
   readonly causes?: readonly (readonly string[])[]
+  /** Forks of this command's search for the cause, and their known cost. */
+  readonly search?: { readonly forks: number; readonly costUsd?: number }
   /** Titles of candidates that were only listed, as requested. */
   readonly proposed?: readonly string[]
   readonly notes: readonly string[]
@@ -224,11 +226,13 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     // A failure due to chance has no cause and no fix, so rule that out before paying.
     if (mayGoLive) await proof.measureFlakiness()
     // Locating costs more than trying a rule, and one step needs no search.
+    let search: FixOutcome['search']
     const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
     if (isSearchable && proof.status === 'not-fixed') {
-      const findings = await locate(tape, oracle, settings, note)
-      if (findings !== undefined) {
-        context = { ...context, findings }
+      const located = await locate(tape, oracle, settings, note)
+      if (located !== undefined) {
+        search = located.search
+        context = { ...context, findings: located.findings }
         proof.context = context
         await prove(propose())
       }
@@ -253,6 +257,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       newTrials: trials.runs,
       ...(author && { model: author.report }),
       ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),
+      ...(search && { search }),
       ...(settings.observeOnly && { proposed: rules.map(({ title }) => title) }),
     }
   } finally {
@@ -312,11 +317,13 @@ async function locate(
   oracle: Oracle,
   settings: FixSettings,
   note: (text: string) => void,
-): Promise<BlameFindings | undefined> {
+): Promise<
+  { readonly findings: BlameFindings; readonly search?: FixOutcome['search'] } | undefined
+> {
   const known = attempt(
     () => JSON.parse(readFileSync(findingsPath(tape.path, tape.run.id), 'utf8')) as FindingsFile,
   )
-  if (known !== undefined && known.oracle === oracle.text) return known.findings
+  if (known !== undefined && known.oracle === oracle.text) return { findings: known.findings }
   const { signal, onProgress, maxForks, maxUsd } = settings
   try {
     const search = await prepareSearch(
@@ -346,7 +353,12 @@ async function locate(
     })
     signal.throwIfAborted()
     writeFindings(tape.path, found)
-    return found.findings
+    const { newForks, spentUsd } = found.facts
+    const isPriced = found.findings.forks.costUsd !== undefined
+    return {
+      findings: found.findings,
+      search: { forks: newForks, ...(isPriced && defined({ costUsd: spentUsd })) },
+    }
   } catch (error) {
     const explained = explain(error)
     if (explained === undefined || signal.aborted) throw error

@@ -276,13 +276,24 @@ export class ProcessTrials implements TrialSource {
             ? firstReplaced(tape, trial.tape, runs)
             : undefined
       const ms = Math.round(performance.now() - startedMs)
+      const blocked = this.#blocked(trial.tape)
+      if (blocked !== undefined)
+        return { ...trial, verdict: 'undefined', reason: '', broke: blocked, ms, live }
+      const served =
+        trial.verdict === 'fail' && trial.difference === undefined && candidate !== undefined
+          ? wrappedTools(tape).filter((name) => !runs.includes(name))
+          : []
       const notRun =
         candidate && editedTools(tape, candidate).filter((name) => !runs.includes(name))
       return {
         ...trial,
         ms,
         live,
-        ...defined({ liveFrom: replaced, notRun: notRun?.length === 0 ? undefined : notRun }),
+        ...defined({
+          liveFrom: replaced,
+          notRun: notRun?.length === 0 ? undefined : notRun,
+          servedTools: served.length === 0 ? undefined : served,
+        }),
       }
     } catch (error) {
       const explained = explain(error)
@@ -290,6 +301,14 @@ export class ProcessTrials implements TrialSource {
         throw error
       return { ...NOT_RUN, broke: `${explained.what} (${explained.code})` }
     }
+  }
+
+  /** Why a trial says nothing: Node's permission model refused something that the program did. */
+  #blocked(file: string | undefined): string | undefined {
+    if (this.#sandbox?.kind !== 'permissions' || file === undefined) return undefined
+    const { error } = viewRun(openTape(file)).exit ?? {}
+    if (error?.code !== 'ERR_ACCESS_DENIED') return undefined
+    return `Node's permission model refused something that the agent does (${error.message.split('\n')[0]})`
   }
 
   #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
@@ -391,6 +410,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, broke, refused, notRun, ms } = trial
+  const { servedTools } = trial
   const isOwnFault = candidate !== undefined && /^it (?:took longer|crashed)/.test(broke ?? '')
   return {
     verdict: isOwnFault ? 'fail' : verdict,
@@ -398,7 +418,15 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
     live,
     pinnedToChanged: trial.pinnedToChanged ?? 0,
     ms,
-    ...defined({ tape, liveFrom, costUsd, refused, notRun, broke: isOwnFault ? undefined : broke }),
+    ...defined({
+      tape,
+      liveFrom,
+      costUsd,
+      refused,
+      notRun,
+      servedTools,
+      broke: isOwnFault ? undefined : broke,
+    }),
   }
 }
 
@@ -447,14 +475,18 @@ function countRan(file: string | undefined, runs: readonly string[]): number {
   ).length
 }
 
-/** Wrapped tools whose code a candidate changes, directly or in a declaration they name. */
-function editedTools(tape: Tape, { edits }: FixCandidate): string[] {
-  const names = new Set(
+/** Names of the tools whose answers are on the tape. */
+const wrappedTools = (tape: Tape): string[] => [
+  ...new Set(
     viewRun(tape).recordedSteps.flatMap(({ kind, inferred, toolName }) =>
       kind === 'tool' && !inferred && toolName !== undefined ? [toolName] : [],
     ),
-  )
-  return [...names].filter((name) =>
+  ),
+]
+
+/** Wrapped tools whose code a candidate changes, directly or in a declaration they name. */
+function editedTools(tape: Tape, { edits }: FixCandidate): string[] {
+  return wrappedTools(tape).filter((name) =>
     edits.some(({ before = '', after }) =>
       [before, after].some((text, index) => {
         const body = toolBody(text, name)

@@ -22,7 +22,7 @@ import {
 } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
 import { viewRun } from '../runs/view-run.js'
-import { realpathSync, statSync } from 'node:fs'
+import { readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 export default {
@@ -192,11 +192,17 @@ const explained = (message: string): string =>
 
 function neverRan({ file, line }: ReturnType<typeof findSourceLine>, watched: WatchedLine): Error {
   const { wasLoaded, nextLineWithCode } = watched
-  const why = !wasLoaded
-    ? 'The program did not load this file.'
-    : nextLineWithCode === undefined
-      ? 'The program loaded the file, but did not reach this line. Code inside tool() does not run on replay.'
-      : `No code begins on it; the next line with code is ${nextLineWithCode}.`
+  const count = readFileSync(file, 'utf8')
+    .replace(/\r?\n$/, '')
+    .split('\n').length
+  const why =
+    line > count
+      ? `The file ends at line ${count}.`
+      : !wasLoaded
+        ? 'The program did not load this file.'
+        : nextLineWithCode === undefined
+          ? 'The program loaded the file, but did not reach this line. Code inside tool() does not run on replay.'
+          : `No code begins on it; the next line with code is ${nextLineWithCode}.`
   return cliErrors.LINE_NEVER_RAN(fromHere(file), line, why)
 }
 

@@ -37,6 +37,7 @@ interface PlantedFix {
   readonly corpus?: readonly CorpusResult['result'][]
   readonly broke?: string
   readonly refused?: string
+  readonly servedTools?: readonly string[]
   readonly costUsd?: number
   readonly pinnedToChanged?: number
 }
@@ -137,10 +138,12 @@ const extras = ({
   refused,
   costUsd,
   pinnedToChanged,
+  servedTools,
 }: PlantedFix): Partial<FixTrial> => ({
   ...(liveFrom !== undefined && { liveFrom }),
   ...(costUsd !== undefined && { costUsd }),
   ...(pinnedToChanged !== undefined && { pinnedToChanged }),
+  ...(servedTools !== undefined && { servedTools }),
   ...(broke !== undefined && { broke, verdict: 'undefined' as const }),
   ...(refused !== undefined && { refused, verdict: 'undefined' as const }),
 })
@@ -187,6 +190,16 @@ describe('a run that is served from its tape', () => {
     expect(result.fixes[0]?.verdict).toEqual({
       status: 'rejected',
       reason: 'The run still fails with the fix: the answer is wrong',
+    })
+  })
+
+  test('shows nothing about code that only a served tool calls', async () => {
+    const result = await prove({ control: 0, fixes: [{ rate: 0, servedTools: ['price_of'] }] })
+    expect(result).toMatchObject({ status: 'not-fixed' })
+    expect(result.fixes[0]?.verdict).toEqual({
+      status: 'undecided',
+      reason:
+        'With it, the run is the same as before. Code that only price_of calls did not run, because the tape answered.',
     })
   })
 

@@ -24,6 +24,8 @@ export interface FixTrial {
   readonly broke?: string
   /** Tools whose changed code did not run for lack of a sandbox. */
   readonly notRun?: readonly string[]
+  /** Tools that answered from the tape in a run that did not differ from the recorded one. */
+  readonly servedTools?: readonly string[]
   /** Set if a call was refused because the tape has no answer for it. */
   readonly refused?: string
   readonly ms: number
@@ -344,6 +346,11 @@ export class FixProof {
       if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MAX_UNDEFINED))
         return noVerdict(trial)
       if (fixed.verdicts === 0) continue
+      // The run shows nothing about code that only a tool calls, if that tool did not run.
+      if (fixed.isExact && fixed.passed === 0 && trial.servedTools !== undefined)
+        return undecided(
+          `With it, the run is the same as before. Code that only ${trial.servedTools.join(', ')} calls did not run, because the tape answered.`,
+        )
       const stillFails = `The run still fails with the fix: ${trial.reason}`
       if (fixed.isExact && fixed.failed > 0) return rejected(stillFails)
       if (fixed.isExact && fixed.passed >= 2) return undefined

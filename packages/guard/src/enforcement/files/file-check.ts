@@ -2,6 +2,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { types } from 'node:util'
 import { disk, outsideRuns, type Session } from '@retake/engine/hook'
+import { attempt } from '@retake/tape/format'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { type ResolvedPath, resolvePath, statOf } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
@@ -87,7 +88,8 @@ const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
 const O_PATH = 0o10000000
 
 const DESCRIPTORS = '/proc/self/fd'
-const isLinux = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
+// Under Node's permission model, Node 20 throws here, and any program that imports Retake would fail.
+const isLinux = process.platform === 'linux' && attempt(() => disk.existsSync(DESCRIPTORS), false)
 
 const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
 

@@ -67,9 +67,9 @@ const blameOf = (changes = {}) =>
 const view = new BlameView(blameOf())
 
 test('steps are found by their labels, with their role', () => {
-  expect(view.roleOf('2')).toBe('joint')
+  expect(view.step('2')?.role).toBe('joint')
   expect(view.step('7')).toMatchObject({ role: 'back-up', responsibility: 0.5 })
-  expect(view.roleOf('12')).toBeUndefined()
+  expect(view.step('12')?.role).toBeUndefined()
 })
 
 test('steps of causes come first, then echoes, affected and innocent ones', () => {

@@ -131,10 +131,6 @@ export class BlameView {
     return this.findings.steps[this.indexOf(label)]
   }
 
-  roleOf(label: string): StepRole | undefined {
-    return this.step(label)?.role
-  }
-
   /** Failure rate with only this step pinned, if that was tried. */
   aloneOf(label: string): Rate | undefined {
     const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === label)

@@ -1,4 +1,4 @@
-import type { Rate, StepIntervention, StepRole } from '@retake/tape'
+import type { BlamedStep, Rate, StepIntervention, StepRole } from '@retake/tape'
 import { failuresText, intervalText, ROLE_WORDS, roleWord } from '@retake/tape/present'
 import { KindMark } from '../design/badge.js'
 import { classes } from '../design/classes.js'
@@ -6,7 +6,7 @@ import { RateBar } from '../design/rate-bar.js'
 import { type Run, useRows } from '../run/use-run.js'
 import { StepLink } from '../step/field.js'
 import { VisibleText } from '../step/text.js'
-import { isSeen, ROLE_LOOKS, type SeenRole } from './blame-view.js'
+import { isSeen, ROLE_LOOKS } from './blame-view.js'
 import { useBlame } from './use-blame.js'
 
 export const RateLine = ({ rate, className }: { rate: Rate; className?: string }) => (
@@ -56,30 +56,35 @@ interface RoleNameProps {
 }
 
 export function RoleName({ role, intervention }: RoleNameProps) {
-  const word = roleWord({ role, ...(intervention && { intervention }) })
+  const step = { role, ...(intervention && { intervention }) }
   return (
     <span
       className={classes('inline-flex shrink-0 items-center gap-1 text-sm', roleColor(role))}
-      title={word === 'needed' ? NEEDED : ROLE_WORDS[role]}
+      title={roleText(step)}
     >
       <RoleMark role={role} />
-      {word}
+      {roleWord(step)}
     </span>
   )
 }
 
-const NEEDED = 'The failure depends on this step. Its answer may still be correct.'
+/** The role of a step in a sentence. */
+export const roleText = (step: Pick<BlamedStep, 'role' | 'intervention'>): string =>
+  roleWord(step) === 'needed'
+    ? 'The failure depends on this step. Its answer may still be correct.'
+    : ROLE_WORDS[step.role]
 
 interface RoleLegendProps {
-  readonly roles: readonly SeenRole[]
+  /** A step of each role. */
+  readonly steps: readonly BlamedStep[]
   readonly className?: string
 }
 
-export const RoleLegend = ({ roles, className }: RoleLegendProps) => (
+export const RoleLegend = ({ steps, className }: RoleLegendProps) => (
   <ul aria-label="Roles" className={classes('flex gap-x-2.5 whitespace-nowrap', className)}>
-    {roles.map((role) => (
+    {steps.map(({ role, intervention }) => (
       <li key={role} className="flex items-center">
-        <RoleName role={role} />
+        <RoleName role={role} intervention={intervention} />
       </li>
     ))}
   </ul>
@@ -128,11 +133,11 @@ export function BlameLine({ run, label }: { run: Run; label: string }) {
     <p
       data-blame={role}
       className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm"
-      title={ROLE_WORDS[role]}
+      title={roleText(step)}
     >
       <span className="flex gap-1.5">
         <span className="text-muted">blame</span>
-        <RoleName role={role} />
+        <RoleName role={role} intervention={step.intervention} />
       </span>
       {(role === 'unknown' ? [] : facts).map(([name, value]) => (
         <span key={name}>

@@ -1,4 +1,4 @@
-import type { StepRole } from '@retake/tape'
+import type { BlamedStep } from '@retake/tape'
 import { count, STEP_CELLS, type StepRow } from '@retake/tape/present'
 import { memo, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import type { LaneHead } from '../../model/run-source.js'
@@ -32,7 +32,7 @@ const COLUMNS = {
 
 interface StepListRowProps {
   readonly row: StepRow
-  readonly role: StepRole | undefined
+  readonly blamed: BlamedStep | undefined
   readonly id: string
   readonly index: number
   readonly top: number
@@ -45,7 +45,7 @@ interface StepListRowProps {
 }
 
 const StepListRow = memo(function StepListRow(props: StepListRowProps) {
-  const { row, role, lane, hasLanes, isBranch, isWaiting, onSelect, ...rest } = props
+  const { row, blamed, lane, hasLanes, isBranch, isWaiting, onSelect, ...rest } = props
   const cell = (column: keyof typeof STEP_CELLS & keyof typeof COLUMNS, look: string) => (
     <Cell
       className={classes(COLUMNS[column], look)}
@@ -79,7 +79,9 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
           {row.title}
         </span>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
-          {isSeen(role) && <RoleName role={role} />}
+          {blamed && isSeen(blamed.role) && (
+            <RoleName role={blamed.role} intervention={blamed.intervention} />
+          )}
           <StepStateBadge state={row.state} isWaiting={isWaiting} />
           {row.inferred && (
             <Badge title="Inferred from the conversation: the call itself was not recorded.">
@@ -172,7 +174,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
             key={row.label}
             id={`${id}-${row.label}`}
             row={row}
-            role={blame?.roleOf(row.label)}
+            blamed={blame?.step(row.label)}
             index={at}
             top={top}
             lane={lanes.get(row.lane)}

@@ -113,7 +113,7 @@ function drawHeat(scene: Scene, heat: Heat): void {
   // The worst role comes last, so that it is on top.
   for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
     const frame = FRAMES[name]
-    if (frame === undefined || !heat.seen.includes(name)) continue
+    if (frame === undefined || !heat.seen.some((step) => step.role === name)) continue
     context.strokeStyle = scene.colors.roles[role] ?? scene.colors.muted
     context.lineWidth = 2
     context.setLineDash([...frame.dash])

@@ -1,16 +1,16 @@
+import type { BlamedStep } from '@retake/tape'
 import {
   clock,
   cost,
   count,
   duration,
   plural,
-  ROLE_WORDS,
+  roleWord,
   type StepRow,
   stepCountsText,
 } from '@retake/tape/present'
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
-import type { SeenRole } from '../../blame/blame-view.js'
-import { RoleName } from '../../blame/role-mark.js'
+import { RoleName, roleText } from '../../blame/role-mark.js'
 import type { Run } from '../use-run.js'
 import { useSelection } from '../use-selection.js'
 import {
@@ -158,7 +158,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
       {pointer.hover !== undefined && pointer.hover.index < run.rows.length && (
         <RowTip
           row={run.rows.at(pointer.hover.index)}
-          role={heat?.roleAt(pointer.hover.index)}
+          blamed={heat?.stepAt(pointer.hover.index)}
           width={size.width}
           {...pointer.hover}
         />
@@ -179,10 +179,10 @@ function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, he
   return parts.filter(Boolean).join('; ')
 }
 
-function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
+function heatText({ indexes, stepAt }: Heat, rows: Run['rows']): string {
   const named = Array.from(indexes.subarray(0, 20), (index) => {
-    const role = roleAt(index)
-    return `step ${rows.at(index).label} ${role}`
+    const step = stepAt(index)
+    return `step ${rows.at(index).label} ${step && roleWord(step)}`
   })
   const more = indexes.length > 20 ? [`and ${plural(indexes.length - 20, 'other')}`] : []
   return `blame: ${[...named, ...more].join(', ') || 'no step is marked'}`
@@ -236,13 +236,13 @@ function Playhead({ row, position, count, x, onMove }: PlayheadProps) {
 
 interface RowTipProps {
   readonly row: StepRow
-  readonly role: SeenRole | undefined
+  readonly blamed: BlamedStep | undefined
   readonly x: number
   readonly y: number
   readonly width: number
 }
 
-function RowTip({ row, role, x, y, width }: RowTipProps) {
+function RowTip({ row, blamed, x, y, width }: RowTipProps) {
   const facts = [
     `at ${clock(row.at)}`,
     row.latencyMs === undefined || row.inferred ? undefined : `took ${duration(row.latencyMs)}`,
@@ -269,9 +269,10 @@ function RowTip({ row, role, x, y, width }: RowTipProps) {
       <p className="text-muted">
         {[row.kind, ...(row.state === 'done' ? [] : [row.state])].join(', ')} · {facts.join(' · ')}
       </p>
-      {role !== undefined && (
+      {blamed !== undefined && (
         <p>
-          <RoleName role={role} /> <span className="text-muted">{ROLE_WORDS[role]}</span>
+          <RoleName role={blamed.role} intervention={blamed.intervention} />{' '}
+          <span className="text-muted">{roleText(blamed)}</span>
         </p>
       )}
       {row.error !== undefined && <p className="truncate text-danger">{row.error}</p>}

@@ -1,4 +1,4 @@
-import { KINDS, STATES, type StepRow, toColumns } from '@retake/tape/present'
+import { KINDS, roleWord, STATES, type StepRow, toColumns } from '@retake/tape/present'
 import { expect, test } from 'vitest'
 import type { RunHead } from '../../../model/run-source.js'
 import { makeListColumns, RowStore } from '../row-store.js'
@@ -13,7 +13,12 @@ import {
   sumText,
   timelineData,
 } from './timeline-data.js'
-import { findingsFile, sampleFindings } from '../../../../../../test/support/blame-findings.js'
+import {
+  findingsFile,
+  rateOf,
+  sampleFindings,
+  stepIn,
+} from '../../../../../../test/support/blame-findings.js'
 import { readRunBlame } from '../../../model/run-blame.js'
 import { BlameView } from '../../blame/blame-view.js'
 
@@ -102,15 +107,24 @@ const view = new BlameView(readRunBlame(findingsFile('r', sampleFindings()), 'r'
 test('only steps that had something to do with it are marked, the worst first', () => {
   const heat = heatOf(view, rowsOf(11))
   if (heat === undefined) throw new Error('nothing is marked')
-  expect(heat.seen).toEqual(['joint', 'back-up', 'echo', 'affected'])
-  expect(Array.from(heat.indexes, (index) => [index, heat.roleAt(index)])).toEqual([
+  expect(heat.seen.map(({ role }) => role)).toEqual(['joint', 'back-up', 'echo', 'affected'])
+  expect(Array.from(heat.indexes, (index) => [index, heat.stepAt(index)?.role])).toEqual([
     [1, 'joint'],
     [4, 'joint'],
     [6, 'back-up'],
     [8, 'echo'],
     [9, 'affected'],
   ])
-  expect(heat.roleAt(0)).toBeUndefined()
+  expect(heat.stepAt(0)).toBeUndefined()
+})
+
+test('a step that the failure only depends on keeps what says so, also for the legend', () => {
+  const causes = [{ role: 'root', steps: ['2'], sufficiency: rateOf(3, 3), shares: [1] } as const]
+  const steps = [stepIn('1', 'clear'), { ...stepIn('2', 'root'), intervention: 'field' } as const]
+  const file = findingsFile('r', sampleFindings({ causes, steps }))
+  const heat = heatOf(new BlameView(readRunBlame(file, 'r')), rowsOf(3))
+  expect(heat?.seen.map(roleWord)).toEqual(['needed'])
+  expect(roleWord(heat!.stepAt(1)!)).toBe('needed')
 })
 
 test('a step that the run does not have, or has not loaded yet, has no mark', () => {

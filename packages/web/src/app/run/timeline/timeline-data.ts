@@ -1,3 +1,4 @@
+import type { BlamedStep } from '@retake/tape'
 import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
 import type { LaneHead, RunHead } from '../../../model/run-source.js'
 import { type BlameView, isSeen, SEEN_ROLES } from '../../blame/blame-view.js'
@@ -81,21 +82,23 @@ export type Heat = NonNullable<ReturnType<typeof heatOf>>
  * Undefined if no step is known to be involved.
  */
 export function heatOf(view: BlameView, rows: RowStore) {
-  const found: { index: number; role: number }[] = []
-  for (const { label, role } of view.findings.steps) {
+  const found: { index: number; role: number; step: BlamedStep }[] = []
+  for (const step of view.findings.steps) {
+    const { label, role } = step
     if (!isSeen(role)) continue
     // Rows may still be loading, or belong to a newer recording.
     const index = rows.indexOf(label)
-    if (index >= 0) found.push({ index, role: SEEN_ROLES.indexOf(role) })
+    if (index >= 0) found.push({ index, role: SEEN_ROLES.indexOf(role), step })
   }
   if (found.length === 0) return undefined
   found.sort((a, b) => a.role - b.role || a.index - b.index)
-  const byIndex = new Map(found.map(({ index, role }) => [index, role]))
+  const byIndex = new Map(found.map(({ index, step }) => [index, step]))
   return {
     indexes: Int32Array.from(found, ({ index }) => index),
     roles: Uint8Array.from(found, ({ role }) => role),
-    seen: SEEN_ROLES.filter((_, number) => found.some(({ role }) => role === number)),
-    roleAt: (index: number) => SEEN_ROLES[byIndex.get(index) ?? -1],
+    /** One step of each role, for the legend. */
+    seen: SEEN_ROLES.flatMap((_, number) => found.find(({ role }) => role === number)?.step ?? []),
+    stepAt: (index: number) => byIndex.get(index),
   }
 }
 

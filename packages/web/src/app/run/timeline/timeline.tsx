@@ -137,7 +137,7 @@ export function TimelinePanel(props: TimelineProps) {
       {props.facts}
       {!isFolded && (
         <>
-          {heat && <RoleLegend roles={heat.seen} className="max-xl:hidden" />}
+          {heat && <RoleLegend steps={heat.seen} className="max-xl:hidden" />}
           {hasSum && (
             <span className="truncate text-right text-muted max-lg:hidden">
               {`up to step ${step}: ${sumText(overlay, figures, selected)}`}
