@@ -70,7 +70,11 @@ export default defineConfig({
           alias: [
             { find: /^@retake\/(\w+)$/, replacement: source('$1/src/index.ts') },
             { find: '@retake/engine/errors', replacement: source('engine/src/errors.ts') },
-            { find: /^@retake\/(\w+)\/(\w+)$/, replacement: source('$1/src/$2/index.ts') },
+            {
+              find: /^@retake\/runner\/(errors|package-root|read-part|temporary-folder)$/,
+              replacement: source('runner/src/$1.ts'),
+            },
+            { find: /^@retake\/(\w+)\/([\w-]+)$/, replacement: source('$1/src/$2/index.ts') },
           ],
         },
         test: {

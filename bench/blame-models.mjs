@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { blameRun, DEFAULT_FORKS } from '@retake/diagnose'
-import { accusationOf, SCENARIO_NAMES, SCENARIOS, scoreMethod } from '@retake/diagnose/scenarios'
+import { blameRun, DEFAULT_FORKS } from '@retake/lab'
+import { accusationOf, SCENARIO_NAMES, SCENARIOS, scoreMethod } from '@retake/lab/scenarios'
 import { judgeWorld, meanScore, randomModel, worldModel } from './planted-models.mjs'
 
 const figures = JSON.parse(

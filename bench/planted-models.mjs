@@ -6,10 +6,10 @@ import {
   mixSeed,
   pickOne,
   pickSteps,
-  seededRandom,
   structuralModel,
   upTo,
-} from '@retake/diagnose/scenarios'
+} from '@retake/lab/scenarios'
+import { seededRandom } from '@retake/lab/scenarios'
 
 /**
  * A failure drawn at random: 8 to 80 steps, one to three causes that share no step, each
@@ -18,7 +18,7 @@ import {
  * rates of failing, and causes that add.
  *
  * @param {number} seed
- * @param {import('@retake/diagnose/scenarios').NoiseLevel} noise
+ * @param {import('@retake/lab/scenarios').NoiseLevel} noise
  */
 export function randomModel(seed, noise) {
   const random = seededRandom(mixSeed(104_729, seed))
@@ -82,7 +82,7 @@ const SIZES = [1, 1, 1, 2, 2, 3]
  * is the cause; that the early one made it likely is seen only in the risk curve.
  *
  * @param {number} seed
- * @returns {import('@retake/diagnose/scenarios').PlantedModel & { raisedBy: number }}
+ * @returns {import('@retake/lab/scenarios').PlantedModel & { raisedBy: number }}
  */
 export function staircase(seed, stepCount = 30) {
   const random = seededRandom(mixSeed(23, seed))
@@ -106,7 +106,7 @@ export function staircase(seed, stepCount = 30) {
 /**
  * The mean of scores of as many runs each.
  *
- * @param {readonly import('@retake/diagnose/scenarios').Score[]} scores
+ * @param {readonly import('@retake/lab/scenarios').Score[]} scores
  */
 export function meanScore(scores) {
   const mean = (read) => scores.reduce((total, score) => total + read(score), 0) / scores.length
@@ -127,7 +127,7 @@ export function meanScore(scores) {
  * Frees one step at a time while the others stay pinned, as other tools do. Returns the
  * steps without which the run mostly passes. Misses causes that need two repairs together.
  *
- * @param {import('@retake/diagnose').ForkSource} source
+ * @param {import('@retake/lab').ForkSource} source
  * @param {number} forksPerStep
  * @param {Pick<CountedForks, 'run'>} forks
  * @returns {Promise<number[]>}
@@ -155,7 +155,7 @@ const INPUT_KINDS = ['clock', 'random', 'file', 'environment']
  *
  * @param {number} seed
  * @param {{ baseRate?: number, kind?: string }} [options]
- * @returns {import('@retake/diagnose/scenarios').PlantedModel & { kind: string, readAfter: number[] }}
+ * @returns {import('@retake/lab/scenarios').PlantedModel & { kind: string, readAfter: number[] }}
  */
 export function worldModel(seed, options = {}) {
   const random = seededRandom(mixSeed(611_953, seed))

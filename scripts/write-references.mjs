@@ -212,7 +212,7 @@ const escaped = (text) =>
 /** The text of docs/commands.md. The command line must be built. */
 export async function commandReference() {
   const { verbs } = await import('../packages/cli/dist/verbs/index.js')
-  const { verbReference } = await import('../packages/cli/dist/command-line/help.js')
+  const { verbReference } = await import('../packages/runner/dist/command-line/help.js')
   const sections = Object.entries(verbs).map(async ([name, [summary, load]]) =>
     verbReference(name, summary, (await load()).default),
   )

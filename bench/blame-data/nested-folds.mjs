@@ -2,7 +2,7 @@
  * Nested cross-validation: a run is ranked by weights that never saw its question,
  * in either half of the data, and neither did the choice of penalty and features.
  */
-import { seededRandom } from '@retake/diagnose/scenarios'
+import { seededRandom } from '@retake/lab/scenarios'
 import { choose, fitLogit } from './conditional-logit.mjs'
 import { featureSets } from './feature-sets.mjs'
 

@@ -1,6 +1,6 @@
 /** How many forks a prior saves, and what a wrong one costs. */
-import { blameRun, cautiousPrior, rankSteps } from '@retake/diagnose'
-import { accusationOf, scoreMethod, structuralModel } from '@retake/diagnose/scenarios'
+import { blameRun, cautiousPrior, rankSteps } from '@retake/lab'
+import { accusationOf, scoreMethod, structuralModel } from '@retake/lab/scenarios'
 import { randomModel } from '../planted-models.mjs'
 import { stepFeatures } from './step-features.mjs'
 import { TableForks } from './table-forks.mjs'

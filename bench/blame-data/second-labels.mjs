@@ -1,5 +1,5 @@
 /** How far two people agree: AgentRx labelled some of the hand-crafted runs again. */
-import { wilson } from '@retake/diagnose'
+import { wilson } from '@retake/lab'
 
 /** @param {readonly import('./who-and-when.mjs').LabelledRun[]} runs @param {Map<string, number>} second */
 export function compareLabels(runs, second) {

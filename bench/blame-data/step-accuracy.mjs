@@ -1,5 +1,5 @@
 /** Who&When: how often rankers and constant guesses name the step that a person named. */
-import { cautiousPrior, rankSteps } from '@retake/diagnose'
+import { cautiousPrior, rankSteps } from '@retake/lab'
 import { choose, fitLogit } from './conditional-logit.mjs'
 import { ALL, CHOSEN, bestPenalty, prepare, rankByNestedFolds } from './nested-folds.mjs'
 import { scoreRandom, scoreRankings, scoreRule } from './step-score.mjs'

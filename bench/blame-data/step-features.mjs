@@ -2,7 +2,7 @@
  * Numbers that describe the steps of a run, to learn from which of them people blame. Eight
  * are enough and come from the package (`priorFeatures`); the others are only measured.
  */
-import { CONFIRMING, findFailures, isActing, priorFeatures } from '@retake/diagnose'
+import { CONFIRMING, findFailures, isActing, priorFeatures } from '@retake/lab'
 
 /** Long texts are mostly pages and dumps; their beginning and end tell enough. */
 const WORDS_TEXT_MAX = 20_000
@@ -48,7 +48,7 @@ const likeness = (left, right) => {
   return all === 0 ? 0 : shared / all
 }
 
-/** Facts about a run that several features use. @param {readonly import('@retake/diagnose').PriorStep[]} steps */
+/** Facts about a run that several features use. @param {readonly import('@retake/lab').PriorStep[]} steps */
 const priorRun = (steps) => {
   const isEnvironment = steps.map(({ role }) => role === 'environment')
   const { failed, first, suspect } = findFailures(steps)
@@ -307,7 +307,7 @@ const failureFeatures = ({ steps, failed, empty, answeredAt, ...run }) => {
  * Features of every step of a run: the same steps always give the same numbers.
  * They are hints, drawn from words and positions; none of them shows a cause.
  *
- * @param {readonly import('@retake/diagnose').PriorStep[]} steps
+ * @param {readonly import('@retake/lab').PriorStep[]} steps
  */
 export const stepFeatures = (steps) => {
   const run = priorRun(steps)

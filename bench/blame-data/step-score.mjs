@@ -1,5 +1,5 @@
 /** How well rankings hit the labels. */
-import { wilson } from '@retake/diagnose'
+import { wilson } from '@retake/lab'
 
 /**
  * @typedef {object} StepScore

@@ -37,8 +37,8 @@ export class TableForks {
   /**
    * Both modes come to the same: an edit is there or not, whatever came before.
    *
-   * @param {import('@retake/diagnose').Coalition} coalition
-   * @returns {Promise<import('@retake/diagnose').Fork>}
+   * @param {import('@retake/lab').Coalition} coalition
+   * @returns {Promise<import('@retake/lab').Fork>}
    */
   fork({ pinned }) {
     this.forks++

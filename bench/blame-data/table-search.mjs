@@ -1,5 +1,5 @@
 /** Searches real failed runs for causes, answered from coalition tables. */
-import { blameRun, causeIndexes } from '@retake/diagnose'
+import { blameRun, causeIndexes } from '@retake/lab'
 import { oneByOne } from '../planted-models.mjs'
 import { TableForks, usableRuns } from './table-forks.mjs'
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
  * @typedef {object} LabelledRun
  * @property {'AG' | 'HC'} half Algorithm-generated or hand-crafted.
  * @property {string} id Of the question; the same question can occur in both halves.
- * @property {import('@retake/diagnose').PriorStep[]} steps
+ * @property {import('@retake/lab').PriorStep[]} steps
  * @property {number} label The step that a person named, from 0.
  * @property {string} agent The agent that a person named.
  */

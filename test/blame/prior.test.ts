@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cautiousPrior, rankSteps, type PriorStep } from '@retake/diagnose'
+import { cautiousPrior, rankSteps, type PriorStep } from '@retake/lab'
 import { choose, fitLogit } from '../../bench/blame-data/conditional-logit.mjs'
 import { rankByNestedFolds } from '../../bench/blame-data/nested-folds.mjs'
 import { stepFeatures } from '../../bench/blame-data/step-features.mjs'

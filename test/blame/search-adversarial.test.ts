@@ -4,19 +4,18 @@
  * causes at either end, one step, two hundred. It may fail to find a cause; it may not name
  * a step that has nothing to do with it.
  */
-import { blameRun, causeIndexes, type ForkSource } from '@retake/diagnose'
+import { blameRun, causeIndexes, type ForkSource } from '@retake/lab'
 import {
   brokenRun,
   flakyRun,
   passingRun,
   SCENARIOS,
-  seededRandom,
   structuralModel,
   type FailLevels,
   type PlantedModel,
-  type Random,
   type Structure,
-} from '@retake/diagnose/scenarios'
+} from '@retake/lab/scenarios'
+import { seededRandom, type Random } from '@retake/lab/scenarios'
 import { expect, test } from 'vitest'
 import { randomModel } from '../../bench/planted-models.mjs'
 import { repetitions } from '../support/soak.js'

@@ -3,7 +3,7 @@
  * reach was measured with a first version of it, before this one was written. Figures are printed.
  */
 import { readFileSync } from 'node:fs'
-import { blameRun, causeIndexes } from '@retake/diagnose'
+import { blameRun, causeIndexes } from '@retake/lab'
 import {
   accusationOf,
   COMPETING_FAULTS,
@@ -15,7 +15,7 @@ import {
   type PlantedModel,
   type ScenarioName,
   type Score,
-} from '@retake/diagnose/scenarios'
+} from '@retake/lab/scenarios'
 import { expect, test } from 'vitest'
 import { meanScore, randomModel, staircase } from '../../bench/planted-models.mjs'
 import { repetitions } from '../support/soak.js'

@@ -3,8 +3,9 @@
  * made again, races, agents that mostly fail anyway. The search may find nothing; it may not
  * blame a step that is innocent. The search before this one blamed one in 650 of 2,000 runs.
  */
-import { blameRun, DEFAULT_FORKS } from '@retake/diagnose'
-import { mixSeed, seededRandom, structuralModel } from '@retake/diagnose/scenarios'
+import { blameRun, DEFAULT_FORKS } from '@retake/lab'
+import { mixSeed, structuralModel } from '@retake/lab/scenarios'
+import { seededRandom } from '@retake/lab/scenarios'
 import { expect, test } from 'vitest'
 import { judgeWorld, worldModel } from '../../bench/planted-models.mjs'
 import { repetitions } from '../support/soak.js'

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import type { FindingsFile } from '../../packages/cli/dist/blame/findings.js'
+import type { FindingsFile } from '../../packages/lab/dist/blame/findings.js'
 import { folderWith } from './workspace.js'
 import { soakOnly } from '../support/soak.js'
 

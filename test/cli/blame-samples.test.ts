@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
-import { ProcessForks, StoredForks } from '../../packages/cli/dist/blame/forks.js'
-import { prepareSearch } from '../../packages/cli/dist/blame/read-search.js'
-import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
+import { ProcessForks, StoredForks } from '../../packages/lab/dist/blame/forks.js'
+import { prepareSearch } from '../../packages/lab/dist/blame/read-search.js'
+import { makeOracle } from '../../packages/runner/dist/oracle/make-oracle.js'
 import { folderWith, tapesOf } from './workspace.js'
 
 /** Sends one request twice, and prints both answers. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FixResult } from '@retake/diagnose/fix'
+import type { FixResult } from '@retake/lab/proof'
 import { startModelServer } from '@retake/engine/testing'
 import { onTestFinished } from 'vitest'
 import { run } from '../support/run-retake.mjs'

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Located, Occurrence } from '@retake/diagnose'
+import type { Located, Occurrence } from '@retake/tape/locate'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'

@@ -4,11 +4,11 @@ import { startModelServer } from '@retake/engine/testing'
 import type { ModelRequest, ScriptedAnswer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Agreement } from '../../packages/cli/dist/oracle/judge.js'
-import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
-import type { OracleOptions } from '../../packages/cli/dist/oracle/make-oracle.js'
-import type { Judgement, RunOutcome } from '../../packages/cli/dist/oracle/oracle.js'
-import { readOutcome } from '../../packages/cli/dist/oracle/oracle.js'
+import { Agreement } from '../../packages/runner/dist/oracle/judge.js'
+import { makeOracle } from '../../packages/runner/dist/oracle/make-oracle.js'
+import type { OracleOptions } from '../../packages/runner/dist/oracle/make-oracle.js'
+import type { Judgement, RunOutcome } from '../../packages/runner/dist/oracle/oracle.js'
+import { readOutcome } from '../../packages/runner/dist/oracle/oracle.js'
 import { linkModules } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
 import { folderWith, tapesOf } from './workspace.js'
@@ -187,7 +187,7 @@ test('a function in a TypeScript file always yields a verdict, whatever it does'
 test('a program that calls a function oracle exits on its own, with only its own output on stdout', async () => {
   const { folder } = await folderWith({
     'check.ts': oracleFile,
-    'program.mjs': `import { makeOracle } from ${JSON.stringify(new URL('../../packages/cli/dist/oracle/make-oracle.js', import.meta.url).href)}
+    'program.mjs': `import { makeOracle } from ${JSON.stringify(new URL('../../packages/runner/dist/oracle/make-oracle.js', import.meta.url).href)}
 const oracle = await makeOracle('check.ts')
 const { verdict } = await oracle({ stdout: 'prints', ended: true }, new AbortController().signal)
 console.log(verdict)`,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { optionsOf, ownArguments, type Verb } from '../../packages/cli/dist/command-line/verb.js'
+import { optionsOf, ownArguments, type Verb } from '../../packages/runner/dist/command-line/verb.js'
 import { verbs } from '../../packages/cli/dist/verbs/index.js'
 import {
   allErrors,

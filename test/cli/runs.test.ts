@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { branchOf, tapeIn } from '../../packages/cli/test-support/stored-runs.js'
-import { RunStore } from '../../packages/cli/src/runs/run-store.js'
+import { branchOf, tapeIn } from '../../packages/runner/test-support/stored-runs.js'
+import { RunStore } from '../../packages/runner/src/runs/run-store.js'
 import { folderWith, smallAgent } from './workspace.js'
 
 /** A workspace with an empty folder for runs. */

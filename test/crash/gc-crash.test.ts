@@ -1,12 +1,13 @@
+import { RunTrash } from '../../packages/runner/src/removal/run-trash.js'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { afterAll, expect, test } from 'vitest'
-import { branchOf, tapeIn } from '../../packages/cli/test-support/stored-runs.js'
-import { RunStore } from '../../packages/cli/src/runs/run-store.js'
-import { RunTrash } from '../../packages/cli/src/runs/run-trash.js'
+import { branchOf, tapeIn } from '../../packages/runner/test-support/stored-runs.js'
+import { RunStore } from '../../packages/runner/src/runs/run-store.js'
+
 import { cli } from '../cli/workspace.js'
 import { isSoak, repetitions } from '../support/soak.js'
 

@@ -5,19 +5,19 @@ import path from 'node:path'
 import { planPinned, searchableSteps } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
-import { replayAgent } from '../../packages/cli/dist/agent/replay-agent.js'
-import { trustInThisProcess } from '../../packages/cli/dist/agent/trust.js'
+import { continueAgent } from '../../packages/runner/dist/agent/continue-agent.js'
+import { replayAgent } from '../../packages/runner/dist/agent/replay-agent.js'
+import { trustInThisProcess } from '../../packages/runner/dist/agent/trust.js'
 import {
   ambientPlan,
   findAmbientInputs,
   type FoundAmbient,
-} from '../../packages/cli/dist/blame/ambient.js'
+} from '../../packages/lab/dist/blame/ambient.js'
 import {
   processOf,
   type SearchedProcess,
   searchedSteps,
-} from '../../packages/cli/dist/blame/process-tree.js'
+} from '../../packages/lab/dist/blame/process-tree.js'
 import { folderWith, tapesOf } from '../cli/workspace.js'
 
 const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href

@@ -6,7 +6,7 @@ import type { PinnedPlan } from '@retake/engine'
 import { requestPayload, setPath } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
+import { continueAgent } from '../../packages/runner/dist/agent/continue-agent.js'
 import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
 import { sampled } from '../support/soak.js'
 

@@ -6,8 +6,8 @@ import { type PinnedPlan, planPinned, searchableSteps } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
-import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
-import { trustInThisProcess } from '../../packages/cli/dist/agent/trust.js'
+import { continueAgent } from '../../packages/runner/dist/agent/continue-agent.js'
+import { trustInThisProcess } from '../../packages/runner/dist/agent/trust.js'
 import { folderWith, tapesOf } from '../cli/workspace.js'
 
 /** A server over stdio without an SDK: it notes each call of a tool, and counts them. */

@@ -1,6 +1,6 @@
 /** Applies or undoes a fix in the current folder: `node change-files.mjs apply|undo|recover|state`. */
 import { readFileSync } from 'node:fs'
-import { AppliedFixes } from '../../packages/cli/dist/fix/apply-fix.js'
+import { AppliedFixes } from '../../packages/lab/dist/fix/apply-fix.js'
 
 const [action] = process.argv.slice(2)
 const fixes = new AppliedFixes('.retake/runs')

@@ -1,4 +1,4 @@
-import type { FixEvidence, ProvenFix } from '@retake/diagnose/fix'
+import type { FixEvidence, ProvenFix } from '@retake/lab/proof'
 
 const none = { trials: 0, passed: 0 }
 

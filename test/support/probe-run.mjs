@@ -3,7 +3,7 @@
  * end, and prints what it came to. Started as a program: `node probe-run.mjs <tape>`.
  */
 import { openTape } from '@retake/tape/node'
-import { probeAgent } from '../../packages/cli/dist/debug/probe-agent.js'
+import { probeAgent } from '../../packages/runner/dist/debug/probe-agent.js'
 
 const tape = openTape(process.argv[2] ?? '')
 const looks = 20

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openTape } from '@retake/tape/node'
-import { AgentProject, ProjectCopy } from '../../packages/cli/dist/fix/project-copy.js'
-import { TrialSandbox } from '../../packages/cli/dist/fix/trial-sandbox.js'
+import { AgentProject, ProjectCopy } from '../../packages/lab/dist/fix/project-copy.js'
+import { TrialSandbox } from '../../packages/lab/dist/fix/trial-sandbox.js'
 
 const [file = '', module = '', mode] = process.argv.slice(2)
 const tape = openTape(file)

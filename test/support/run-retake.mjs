@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { findConfig } from '../../packages/cli/dist/config/find-config.js'
+import { findConfig } from '../../packages/runner/dist/config/find-config.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agents = fileURLToPath(new URL('../agents/', import.meta.url))

@@ -8,8 +8,8 @@
  */
 import { Timeline } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
-import { spawnProbe } from '../../packages/cli/dist/debug/probe-agent.js'
-import { viewRun } from '../../packages/cli/dist/runs/view-run.js'
+import { spawnProbe } from '../../packages/runner/dist/debug/probe-agent.js'
+import { viewRun } from '../../packages/runner/dist/runs/view-run.js'
 
 const [path = '', limits = '{}'] = process.argv.slice(2)
 const tape = openTape(path)

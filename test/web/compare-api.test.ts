@@ -1,5 +1,6 @@
 import { openTape } from '@retake/tape/node'
-import type { BranchNodeView, Editable, Job, RunComparison, RunHead } from '@retake/web'
+import type { RunComparison } from '@retake/tape'
+import type { BranchNodeView, Editable, Job, RunHead } from '@retake/web'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { ForkScene, removeScenes } from '../support/forking.js'
 import { mcpFolder } from '../support/mcp-folder.js'

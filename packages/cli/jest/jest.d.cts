@@ -1,8 +1,8 @@
 import type { expect as jestExpect } from '@jest/globals'
-import type { TapeMode, UseTapeOptions } from '../dist/test-runners/use-tape.js' with {
+import type { TapeMode, UseTapeOptions } from '@retake/runner/tests' with {
   'resolution-mode': 'import',
 }
-import type { replayProgram as replay, UseTape } from '../dist/test-runners/to-replay.js' with {
+import type { replayProgram as replay, UseTape } from '@retake/runner/tests' with {
   'resolution-mode': 'import',
 }
 

@@ -6,15 +6,21 @@
 import { installShims } from '@retake/engine'
 import './guard/json-schema.js'
 
-export { blame, type BlameRunOptions } from './blame/blame.js'
-export type { CauseDetail, FailureClass, FindingsFile, SearchedStep } from './blame/findings.js'
-export { loadPolicy } from './policy/load-policy.js'
-export { defineConfig } from './config/define-config.js'
-export type { BlameConfig, ModelPrice, RetakeConfig } from './config/define-config.js'
-export type { JudgeOptions } from './oracle/judge.js'
-export type { OracleAnswer, OracleFunction, RunOutcome, Verdict } from './oracle/oracle.js'
+export { blame } from './library/blame.js'
+export type {
+  BlameRunOptions,
+  CauseDetail,
+  FailureClass,
+  FindingsFile,
+  SearchedStep,
+} from '@retake/lab/blame'
+export { loadPolicy } from './library/load-policy.js'
+export { defineConfig } from '@retake/runner/config'
+export type { BlameConfig, ModelPrice, RetakeConfig } from '@retake/runner/config'
+export type { JudgeOptions } from '@retake/runner/oracle'
+export type { OracleAnswer, OracleFunction, RunOutcome, Verdict } from '@retake/runner/oracle'
 
-export { recordInProject as record } from './config/record-in-project.js'
+export { recordInProject as record } from './library/record-in-project.js'
 export {
   answerFrom,
   defineAgent,

@@ -1,5 +1,5 @@
-import { WRONG_USAGE } from './command-line/exit-codes.js'
-import { version } from './package-root.js'
+import { WRONG_USAGE } from '@retake/runner/command-line'
+import { version } from '@retake/runner/package-root'
 import { verbs } from './verbs/index.js'
 
 export async function main(args: readonly string[]): Promise<void> {

@@ -1,4 +1,5 @@
-import type { RunCard, RunRepository } from '@retake/web'
+import type { RunCard } from '@retake/tape'
+import type { RunRepository } from '@retake/web'
 
 /**
  * Functions that the package `retake` passes in, so that this package does not depend on it: reading

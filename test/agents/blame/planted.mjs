@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { blameRun, causeIndexes } from '@retake/diagnose'
+import { blameRun, causeIndexes } from '@retake/lab'
 import { forkPinned, record, replay, searchableSteps, tool } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 

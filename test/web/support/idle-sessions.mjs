@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openTape } from '@retake/tape/node'
-import { Sessions } from '../../../packages/cli/dist/ui/sessions/sessions.js'
+import { Sessions } from '../../../packages/web/dist/ui/sessions/sessions.js'
 
 const [tape, idleMs] = process.argv.slice(2)
 const children = () =>

@@ -1,7 +1,7 @@
 import { Deadline } from '@retake/tape/format'
 import { randomBytes } from 'node:crypto'
-import { FOUND } from './exit-codes.js'
-import type { Span } from '../portable/span.js'
+import { FOUND } from '@retake/runner/command-line'
+import type { Span } from '@retake/interop/portable'
 
 /** Commands that run an agent. Only these become spans. */
 const TRACED = new Set(['record', 'replay', 'fork', 'rerun', 'resume', 'blame', 'fix'])
@@ -43,9 +43,9 @@ async function sendVerbSpan(done: {
   readonly exitCode: number
   readonly endpoint: string
 }): Promise<void> {
-  const { sendSpans, tracesUrl } = await import('../portable/send-spans.js')
-  const { nanosOf } = await import('../portable/span.js')
-  const { version } = await import('../package-root.js')
+  const { sendSpans, tracesUrl } = await import('@retake/interop/portable')
+  const { nanosOf } = await import('@retake/interop/portable')
+  const { version } = await import('@retake/runner/package-root')
   const { verb, startedAt, durationMs, exitCode, endpoint } = done
   // A search that finds the cause of a failure has succeeded.
   const isSuccess = exitCode === 0 || (verb === 'blame' && exitCode === FOUND)

@@ -1,13 +1,13 @@
 import { closestName } from '@retake/engine/errors'
-import { Interrupted, signalExitCode } from './exit-codes.js'
-import { loadConfig } from '../config/load-config.js'
-import { cliErrors, RunNotTrusted } from '../errors.js'
-import { widthOf } from '../terminal/terminal.js'
+import { Interrupted, signalExitCode } from '@retake/runner/command-line'
+import { loadConfig } from '@retake/runner/config'
+import { cliErrors, RunNotTrusted } from '@retake/runner/errors'
+import { widthOf } from '@retake/runner/terminal'
 import { verbs } from '../verbs/index.js'
-import { verbHelp } from './help.js'
+import { verbHelp } from '@retake/runner/command-line'
 import { observeVerb } from './observe-verb.js'
-import { errorLines, exitCodeOf, explainOrThrow } from './print-error.js'
-import { ownArguments, parseVerb } from './verb.js'
+import { errorLines, exitCodeOf, explainOrThrow } from '@retake/runner/command-line'
+import { ownArguments, parseVerb } from '@retake/runner/command-line'
 
 export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
   observeVerb(name, () => runNamed(name, args))
@@ -31,7 +31,7 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
       return 0
     }
     await loadConfig(process.cwd())
-    if (options.flag('trust')) (await import('../agent/trust.js')).trustEverything()
+    if (options.flag('trust')) (await import('@retake/runner/agent')).trustEverything()
     return await runTrusted(() => verb.run(options, positionals))
   } catch (error) {
     return fail(error, jsonTo)
@@ -46,7 +46,7 @@ async function runTrusted(run: () => number | Promise<number>): Promise<number> 
     } catch (error) {
       if (!(error instanceof RunNotTrusted)) throw error
       // Loaded here, because most commands never need it.
-      const { promptForTrust } = await import('../agent/trust.js')
+      const { promptForTrust } = await import('@retake/runner/agent')
       if (!(await promptForTrust(error))) throw error
     }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ownArguments, parseVerb } from './verb.js'
+import { ownArguments, parseVerb } from '@retake/runner/command-line'
 import fork from '../verbs/fork.js'
 import record from '../verbs/record.js'
 import rerun from '../verbs/rerun.js'

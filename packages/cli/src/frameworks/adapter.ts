@@ -1,10 +1,10 @@
-import { foldersUp } from '../package-root.js'
+import { foldersUp } from '@retake/runner/package-root'
 import { attempt } from '@retake/tape/format'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outsideRuns } from '@retake/engine'
-import { cliErrors } from '../errors.js'
+import { cliErrors } from '@retake/runner/errors'
 
 const wrapped = new WeakSet<object>()
 

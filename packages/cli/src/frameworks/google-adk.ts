@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FrameworkScope } from '@retake/tape'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { cliErrors } from '../errors.js'
+import { cliErrors } from '@retake/runner/errors'
 
 const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
   invoke_workflow: 'workflow',

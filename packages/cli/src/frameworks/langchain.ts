@@ -14,7 +14,7 @@ import {
   rethrow,
   denialForModel,
 } from '../guard/framework-tool.js'
-import { cliErrors } from '../errors.js'
+import { cliErrors } from '@retake/runner/errors'
 import { oncePerProgram, requireVersion } from './adapter.js'
 import type { FrameworkScope } from '@retake/tape'
 import { AsyncLocalStorage } from 'node:async_hooks'

@@ -13,7 +13,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint'
 import { currentRun, type CurrentRun, outsideRuns } from '@retake/engine'
-import { cliErrors } from '../errors.js'
+import { cliErrors } from '@retake/runner/errors'
 import { requireVersion } from './adapter.js'
 import { openTape } from '@retake/tape/node'
 import type { Tape } from '@retake/tape'

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, tool as boundary, within } from '@retake/engine'
 import type { GuardRun, Schema, ToolContext } from '@retake/guard'
-import { cliErrors } from '../errors.js'
+import { cliErrors } from '@retake/runner/errors'
 import {
   checkGuardTools,
   type FrameworkTool,

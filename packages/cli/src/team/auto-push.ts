@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { outsideRuns } from '@retake/engine'
-import { project } from '../config/define-config.js'
+import { project } from '@retake/runner/config'
 import { cliRoot } from '../package-root.js'
 
 /** More runs are not queued; `retake push` can send them later. */

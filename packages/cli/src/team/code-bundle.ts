@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { changedSources, movedHere, whyNotRunAgain } from '../agent/source-code.js'
+import { changedSources, movedHere, whyNotRunAgain } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
-import { cliErrors } from '../errors.js'
-import { AgentProject, SECRET_FILE, SKIPPED } from '../fix/project-copy.js'
-import { foldersUp } from '../package-root.js'
-import { secretsIn } from '../privacy/find-secrets.js'
+import { cliErrors } from '@retake/runner/errors'
+import { AgentProject, SECRET_FILE, SKIPPED } from '@retake/lab/fix'
+import { foldersUp } from '@retake/runner/package-root'
+import { secretsIn } from '@retake/runner/privacy'
 
 /** Packages that every worker has. */
 const OWN = /^(?:retake|@retake\/.*)$/

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tapeBytes } from '../../../../test/support/tape-bytes.js'
-import { RunStore } from '../runs/run-store.js'
+import { RunStore } from '@retake/runner/runs'
 import { TeamClient } from './team-client.js'
 import { pullRun } from './transfer-runs.js'
 

@@ -4,10 +4,10 @@ import type { RunFacts } from '@retake/server'
 import { checkIntact } from '@retake/engine/runs'
 import { messageText, type RunView, TapeError, attempt } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { clusterKey } from '../fix/clusters.js'
-import { SECRET_RULES, secretsIn } from '../privacy/find-secrets.js'
-import { summarizeRun } from '../runs/run-summary.js'
-import { viewRun } from '../runs/view-run.js'
+import { clusterKey } from '@retake/lab/fix'
+import { SECRET_RULES, secretsIn } from '@retake/runner/privacy'
+import { summarizeRun } from '@retake/runner/runs'
+import { viewRun } from '@retake/runner/runs'
 
 /** Facts about a pushed tape, by kind of work. */
 export interface TapeReading {

@@ -6,13 +6,15 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { ProgramNeeds, RetakeParts } from '@retake/server'
 import { openTape } from '@retake/tape/node'
-import { placeholders } from '../blame/read-search.js'
-import { project } from '../config/define-config.js'
-import { modelEndpoints, ownFolders } from '../fix/trial-sandbox.js'
-import { cliEntry, cliRoot, version } from '../package-root.js'
-import { RunStore } from '../runs/run-store.js'
-import { viewRun } from '../runs/view-run.js'
-import { localRuns } from '../ui/local-runs.js'
+import { placeholders } from '@retake/lab/blame'
+import { project } from '@retake/runner/config'
+import { modelEndpoints, ownFolders } from '@retake/lab/fix'
+import { version } from '@retake/runner/package-root'
+import { labEntry } from '@retake/lab/fix'
+import { cliEntry, cliRoot } from '../package-root.js'
+import { RunStore } from '@retake/runner/runs'
+import { viewRun } from '@retake/runner/runs'
+import { localRuns } from '@retake/web/ui'
 import type { TapeReading } from './read-pushed-tape.js'
 import type { TapeThreadAnswer, TapeThreadData, TapeThreadTask } from './tape-thread.js'
 
@@ -79,7 +81,7 @@ export async function serverParts(): Promise<RetakeParts> {
         ]),
       ),
     },
-    forwarder: cliEntry('forward-thread').href,
+    forwarder: labEntry('forward-thread').href,
     needsOf,
     repository: (folder) => localRuns(new RunStore(folder)),
     findSecrets: (file) => reader.read('secrets', file),

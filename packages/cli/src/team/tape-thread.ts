@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { reason, RetakeError } from '@retake/engine/errors'
 import { type PriceTable, TapeError } from '@retake/tape'
-import { project, useProject } from '../config/define-config.js'
+import { project, useProject } from '@retake/runner/config'
 import { readPushedTape, type TapeReading } from './read-pushed-tape.js'
 
 export interface TapeThreadData {

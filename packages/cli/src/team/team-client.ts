@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { replacePrivateFile } from '@retake/tape/node'
 import { reason } from '@retake/engine/errors'
 import { trustedRunsFile } from '@retake/engine/runs'
-import { cliErrors } from '../errors.js'
+import { cliErrors } from '@retake/runner/errors'
 import { retryAfterMs, attempt } from '@retake/tape'
 import { parseJson } from '@retake/tape/format'
 

@@ -17,7 +17,7 @@ import {
 } from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
 import * as retake from '../index.js'
-import { replayProgram, tapeFunction, toReplay } from './to-replay.js'
+import { replayProgram, tapeFunction, toReplay } from '@retake/runner/tests'
 
 /**
  * Importing the library patched this realm. It belongs only into the realms of tests, because

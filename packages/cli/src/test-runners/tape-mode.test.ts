@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chooseMode, isCi } from './use-tape.js'
+import { chooseMode, isCi } from '@retake/runner/tests'
 
 const inCi = { CI: 'true' }
 

@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
 import { expect, test as base, type TestContext } from 'vitest'
-import { cliErrors } from '../errors.js'
-import type { TapeMode, UseTapeOptions } from './use-tape.js'
-import { tapeFunction, toReplay, type UseTape } from './to-replay.js'
+import { cliErrors } from '@retake/runner/errors'
+import type { TapeMode, UseTapeOptions } from '@retake/runner/tests'
+import { tapeFunction, toReplay, type UseTape } from '@retake/runner/tests'
 
 // True in a separate realm, where Node's modules were copied before anything could patch them.
 if (Object.getPrototypeOf(existsSync) !== Function.prototype)

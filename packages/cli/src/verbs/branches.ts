@@ -1,8 +1,8 @@
-import { cutTo, type Look, printable } from '../terminal/terminal.js'
-import { DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { cutTo, type Look, printable } from '@retake/runner/terminal'
+import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
 import { openOwnTape } from '@retake/tape/node'
-import { type BranchNode, branchTree, changeText, howText } from '../runs/branch-tree.js'
-import { RunStore } from '../runs/run-store.js'
+import { type BranchNode, branchTree, changeText, howText } from '@retake/runner/runs'
+import { RunStore } from '@retake/runner/runs'
 import path from 'node:path'
 import { cost, duration, plural } from '@retake/tape/present'
 

@@ -1,28 +1,23 @@
-import { serveUntilSignal } from '../ui/serve-ui.js'
-import { printJson } from '../terminal/terminal.js'
-import type { Options, Verb } from '../command-line/verb.js'
+import { serveUntilSignal } from '@retake/web/ui'
+import { printJson } from '@retake/runner/terminal'
+import type { Options, Verb } from '@retake/runner/command-line'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine/plans'
 import type { Stop } from '@retake/engine/inspect'
 import type { Step, Tape } from '@retake/tape'
 import { unifiedDiff } from '@retake/tape/present'
 import { readFileSync } from 'node:fs'
-import { Interrupted } from '../command-line/exit-codes.js'
-import { continueAgent, continuedLines } from '../agent/continue-agent.js'
-import {
-  copyDemo,
-  DEMO_AGENT,
-  freeModelSentence,
-  type ShippedFolder,
-} from '../demo/shipped-folder.js'
-import { Tour, type TourRecording, type TourReplay } from '../demo/tour.js'
-import { stopAtStep, probeAgent } from '../debug/probe-agent.js'
-import { recordingLine } from '../agent/recording-summary.js'
-import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
-import { stopJson, stopLines } from '../debug/stop-lines.js'
-import { hasScreen, openBrowser } from '../terminal/open-browser.js'
-import { viewRun } from '../runs/view-run.js'
-import type { RunStore } from '../runs/run-store.js'
+import { Interrupted } from '@retake/runner/command-line'
+import { continueAgent, continuedLines } from '@retake/runner/agent'
+import { copyDemo, DEMO_AGENT, freeModelSentence, type ShippedFolder } from '@retake/runner/demo'
+import { Tour, type TourRecording, type TourReplay } from '@retake/runner/demo'
+import { stopAtStep, probeAgent } from '@retake/runner/debug'
+import { recordingLine } from '@retake/runner/agent'
+import { replayAgent, type Replayed, replayReceipt } from '@retake/runner/agent'
+import { stopJson, stopLines } from '@retake/runner/debug'
+import { hasScreen, openBrowser } from '@retake/runner/terminal'
+import { viewRun } from '@retake/runner/runs'
+import type { RunStore } from '@retake/runner/runs'
 
 export default {
   arguments: '',

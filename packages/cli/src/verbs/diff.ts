@@ -1,10 +1,10 @@
-import { parseChoice, DIR_OPTION, type Verb } from '../command-line/verb.js'
-import { DIFF_AREAS, diffRuns, type RunDiff } from '@retake/diagnose'
+import { parseChoice, DIR_OPTION, type Verb } from '@retake/runner/command-line'
+import { DIFF_AREAS, diffRuns, type RunDiff } from '@retake/tape/diff'
 import { openTape } from '@retake/tape/node'
-import { comparisonLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
+import { comparisonLines, sharedDescent, stepDiffLines } from '@retake/runner/terminal'
 import { errors } from '@retake/engine/errors'
-import { FOUND } from '../command-line/exit-codes.js'
-import { viewRun } from '../runs/view-run.js'
+import { FOUND } from '@retake/runner/command-line'
+import { viewRun } from '@retake/runner/runs'
 
 export default {
   arguments: '<a> <b>',

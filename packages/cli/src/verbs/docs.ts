@@ -5,9 +5,9 @@ import {
   printJson,
   tableLines,
   widthOf,
-} from '../terminal/terminal.js'
-import type { Verb } from '../command-line/verb.js'
-import { cliErrors } from '../errors.js'
+} from '@retake/runner/terminal'
+import type { Verb } from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,6 @@
-import { mostFrequent } from '../command-line/quantities.js'
-import { NODE_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { temporaryFolder } from '../temporary-folder.js'
+import { mostFrequent } from '@retake/runner/command-line'
+import { NODE_OPTION, usageError, type Verb } from '@retake/runner/command-line'
+import { temporaryFolder } from '@retake/runner/temporary-folder'
 import {
   fromHere,
   type Look,
@@ -9,16 +9,16 @@ import {
   tableLines,
   linesOf,
   wrap,
-} from '../terminal/terminal.js'
-import { cliErrors } from '../errors.js'
+} from '@retake/runner/terminal'
+import { cliErrors } from '@retake/runner/errors'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { FOUND, Interrupted } from '../command-line/exit-codes.js'
-import { recordAgent, type AgentRecording } from '../agent/record-agent.js'
-import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
-import { RunStore } from '../runs/run-store.js'
-import { viewRun } from '../runs/view-run.js'
+import { FOUND, Interrupted } from '@retake/runner/command-line'
+import { recordAgent, type AgentRecording } from '@retake/runner/agent'
+import { replayAgent, type Replayed, replayReceipt } from '@retake/runner/agent'
+import { RunStore } from '@retake/runner/runs'
+import { viewRun } from '@retake/runner/runs'
 import {
   attempt,
   clipText,
@@ -29,7 +29,7 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
-import { notCapturedDetail } from '../agent/divergence.js'
+import { notCapturedDetail } from '@retake/runner/agent'
 import type { CallSites } from '@retake/engine'
 import { sandboxMissing } from '@retake/guard'
 import { plural } from '@retake/tape/present'

@@ -1,7 +1,12 @@
-import { type Options, usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
+import {
+  type Options,
+  usageError,
+  type Verb,
+  NODE_PROGRAM_OPTIONS,
+} from '@retake/runner/command-line'
 import { refuseImported } from '@retake/engine/runs'
-import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun, inspectRuns } from '../debug/all-runs.js'
-import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun, inspectRuns } from '@retake/runner/debug'
+import { ORACLE_OPTIONS } from '@retake/runner/oracle'
 import {
   IN_FULL,
   type LineHit,
@@ -9,9 +14,9 @@ import {
   type WatchLineOptions,
 } from '@retake/engine/inspect'
 import { firstIndex, type RunView, type Step, type Tape } from '@retake/tape'
-import { warnOfChangedSources } from '../agent/source-code.js'
-import { checkExpression } from '../debug/step-prompt.js'
-import { cliErrors } from '../errors.js'
+import { warnOfChangedSources } from '@retake/runner/agent'
+import { checkExpression } from '@retake/runner/debug'
+import { cliErrors } from '@retake/runner/errors'
 import {
   fromHere,
   type Look,
@@ -19,9 +24,9 @@ import {
   printable,
   printJson,
   tableLines,
-} from '../terminal/terminal.js'
-import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
-import { viewRun } from '../runs/view-run.js'
+} from '@retake/runner/terminal'
+import { checkEnd, explainingDivergence, withProbe } from '@retake/runner/debug'
+import { viewRun } from '@retake/runner/runs'
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 

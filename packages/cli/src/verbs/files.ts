@@ -8,8 +8,8 @@ import {
   type Style,
   tableLines,
   fromHere,
-} from '../terminal/terminal.js'
-import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
+} from '@retake/runner/terminal'
+import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
 import path from 'node:path'
 import type { FileChange } from '@retake/engine'
 import { discardOverlay, keepOverlay, overlayChanges, planOverlay } from '@retake/engine/plans'

@@ -1,11 +1,13 @@
+import { RunTrash } from '@retake/runner/removal'
+import { collectRuns, type RemovalRule, printRemoval } from '@retake/runner/removal'
 import { localDateTime, plural, type RunStatus, parseSize } from '@retake/tape/present'
-import { parseAge } from '../command-line/quantities.js'
-import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
-import { project } from '../config/define-config.js'
-import { collectRuns, type RemovalRule, printRemoval } from '../runs/collect-runs.js'
-import { RunStore } from '../runs/run-store.js'
-import { RunTrash } from '../runs/run-trash.js'
-import { printJson } from '../terminal/terminal.js'
+import { parseAge } from '@retake/runner/command-line'
+import { DIR_OPTION, type Options, usageError, type Verb } from '@retake/runner/command-line'
+import { project } from '@retake/runner/config'
+
+import { RunStore } from '@retake/runner/runs'
+
+import { printJson } from '@retake/runner/terminal'
 
 const OUTCOMES: readonly RunStatus[] = ['done', 'failed', 'killed', 'stopped', 'cut off']
 const DEFAULT_TRASH = '30d'

@@ -1,46 +1,30 @@
-import type { Verb } from '../command-line/verb.js'
-
-/** Summary for `retake --help`, and the module, which is loaded on demand. */
-export type VerbEntry = readonly [summary: string, load: () => Promise<{ readonly default: Verb }>]
+import { guardVerbs } from '@retake/guard/verbs'
+import { interopVerbs } from '@retake/interop/verbs'
+import { labVerbs } from '@retake/lab/verbs'
+import type { VerbTable } from '@retake/runner/command-line'
+import { webVerbs } from '@retake/web/verbs'
 
 /** Commands, in the order in which a newcomer needs them. */
-export const verbs: Readonly<Record<string, VerbEntry>> = {
+export const verbs: VerbTable = {
   demo: ['Record, replay and fork a demo agent with a bug', () => import('./demo.js')],
   record: ['Run an agent and record everything it touches', () => import('./record.js')],
   list: ['List the runs in this folder, newest first', () => import('./list.js')],
   show: ['Show the steps of a run, or one step in full', () => import('./show.js')],
   tag: ['Tag a run, or add a note to it', () => import('./tag.js')],
-  ui: ['Open the viewer to inspect and change a run', () => import('./ui.js')],
-  report: ['Write a run and the viewer into one HTML file', () => import('./report.js')],
   diff: ['Compare two runs step by step', () => import('./diff.js')],
   locate: ['Find where a value came from and where it went', () => import('./locate.js')],
   replay: ['Run a recorded program again, offline', () => import('./replay.js')],
   step: ['Step through a run, forward and back', () => import('./step.js')],
   eval: ['Print the value of an expression at a line', () => import('./eval.js')],
-  separate: ['Find what failed runs have in common', () => import('./separate.js')],
   snapshot: ["Capture the program's state at every step", () => import('./snapshot.js')],
   fork: ['Change a step, and continue live from there', () => import('./fork.js')],
-  compare: ['Compare models or prompts, starting at a step', () => import('./compare.js')],
   rerun: ["Run today's code, and pay only for what changed", () => import('./rerun.js')],
   resume: ['Continue a run that was killed or failed', () => import('./resume.js')],
   branches: ['Show the forks, reruns and resumes of a run', () => import('./branches.js')],
   files: ['Show, apply or discard the files of a branch', () => import('./files.js')],
-  blame: ['Find the steps that made a run fail', () => import('./blame.js')],
-  failures: ['Group failed runs by their probable cause', () => import('./failures.js')],
-  fix: ['Find a fix for a failed run, and prove it', () => import('./fix.js')],
-  chaos: ['Find races by replaying other event orders', () => import('./chaos.js')],
   verify: ['Check that tapes are intact and still replay', () => import('./verify.js')],
   test: ['Write a test that replays a run', () => import('./test.js')],
-  ci: ["Check recorded runs against today's code", () => import('./ci.js')],
   trust: ['Allow a run from another machine to start here', () => import('./trust.js')],
-  bisect: ['Find the commit that changed the behavior', () => import('./bisect.js')],
-  sample: ['Try guarded tools: policy, contract, replay', () => import('./sample.js')],
-  approvals: ['List and decide tool calls awaiting approval', () => import('./approvals.js')],
-  audit: ['Show guarded tool calls and the rules applied', () => import('./audit.js')],
-  policy: ['Check, test and suggest policies for tools', () => import('./policy.js')],
-  receipt: ['Prove single steps of a run, and hide the rest', () => import('./receipt.js')],
-  'verify-receipt': ['Check a receipt, offline', () => import('./verify-receipt.js')],
-  keys: ['Manage the keys that sign and verify runs', () => import('./keys.js')],
   proxy: ['Record and replay any language over HTTP', () => import('./proxy.js')],
   doctor: ['Find every source of nondeterminism', () => import('./doctor.js')],
   docs: ['Read the documentation, or look up an error', () => import('./docs.js')],
@@ -49,12 +33,13 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   prune: ['Remove old runs, except pinned ones', () => import('./prune.js')],
   scan: ['Find secrets in tapes, reports and other files', () => import('./scan.js')],
   scrub: ['Write a copy of a run without its secrets', () => import('./scrub.js')],
-  export: ['Export a run for other tools', () => import('./export.js')],
-  import: ['Import traces from other tools as runs', () => import('./import.js')],
   server: ['Serve the runs of a team', () => import('./server.js')],
   worker: ['Run the jobs of a team server on this machine', () => import('./worker.js')],
   login: ['Sign in to a team server', () => import('./login.js')],
   push: ['Send runs to a team server', () => import('./push.js')],
   pull: ['Fetch runs from a team server', () => import('./pull.js')],
-  bench: ['Measure how well blame finds known causes', () => import('./bench.js')],
+  ...webVerbs,
+  ...labVerbs,
+  ...guardVerbs,
+  ...interopVerbs,
 }

@@ -1,4 +1,4 @@
-import { DIR_OPTION, type Options, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Options, type Verb } from '@retake/runner/command-line'
 import {
   type Paint,
   painter,
@@ -8,8 +8,8 @@ import {
   tableLines,
   TONE_STYLES,
   cutWidthOf,
-} from '../terminal/terminal.js'
-import { type LocalRunRow, type RunSummary, summarizeRuns } from '../runs/run-summary.js'
+} from '@retake/runner/terminal'
+import { type LocalRunRow, type RunSummary, summarizeRuns } from '@retake/runner/runs'
 import { RUN_STATUS_WORDS, cost, count, duration, localTime } from '@retake/tape/present'
 
 /** Default number of rows; `--json` prints all. */

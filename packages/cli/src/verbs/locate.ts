@@ -1,9 +1,9 @@
-import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { cutTo, fromHere, type Look, printable, wrap, linesOf } from '../terminal/terminal.js'
-import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
-import { cliErrors } from '../errors.js'
+import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
+import { cutTo, fromHere, type Look, printable, wrap, linesOf } from '@retake/runner/terminal'
+import { locate as locateText, type Located, type Occurrence } from '@retake/tape/locate'
+import { cliErrors } from '@retake/runner/errors'
 import { plural } from '@retake/tape/present'
-import { viewRun } from '../runs/view-run.js'
+import { viewRun } from '@retake/runner/runs'
 
 /** Used if the agent itself sends or writes the value first. */
 const OWN =

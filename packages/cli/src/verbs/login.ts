@@ -1,9 +1,9 @@
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { usageError, type Verb } from '../command-line/verb.js'
-import { cliErrors } from '../errors.js'
+import { usageError, type Verb } from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
 import { saveLogin, TeamClient } from '../team/team-client.js'
-import { openBrowser } from '../terminal/open-browser.js'
+import { openBrowser } from '@retake/runner/terminal'
 
 interface DeviceCode {
   readonly device_code: string

@@ -1,4 +1,4 @@
-import { recordThroughProxy } from '../agent/record-command.js'
+import { recordThroughProxy } from '@retake/runner/agent'
 import {
   DURABILITY_OPTION,
   type Options,
@@ -6,9 +6,9 @@ import {
   usageError,
   type Verb,
   PROGRAM_OPTIONS,
-} from '../command-line/verb.js'
-import { cliErrors } from '../errors.js'
-import { requireTrust } from '../agent/trust.js'
+} from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
+import { requireTrust } from '@retake/runner/agent'
 import {
   loadMatchers,
   parseUpstreams,
@@ -19,10 +19,10 @@ import {
   UpstreamConnections,
 } from '@retake/engine/proxy'
 import { refuseImported } from '@retake/engine/runs'
-import { givenMatchers, recordedMatchers } from '../config/define-config.js'
-import { recordingJson, recordingLine } from '../agent/recording-summary.js'
-import { painter, printable, printJson } from '../terminal/terminal.js'
-import { FOUND, nextSignal } from '../command-line/exit-codes.js'
+import { givenMatchers, recordedMatchers } from '@retake/runner/config'
+import { recordingJson, recordingLine } from '@retake/runner/agent'
+import { painter, printable, printJson } from '@retake/runner/terminal'
+import { FOUND, nextSignal } from '@retake/runner/command-line'
 
 export default {
   arguments: 'record | replay <run>',

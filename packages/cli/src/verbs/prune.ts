@@ -1,5 +1,5 @@
-import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { collectRuns, printRemoval } from '../runs/collect-runs.js'
+import { collectRuns, printRemoval } from '@retake/runner/removal'
+import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
 
 export default {
   arguments: '',

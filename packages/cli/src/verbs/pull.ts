@@ -1,4 +1,4 @@
-import { DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
 import { TEAM_OPTIONS, TeamClient, teamProject } from '../team/team-client.js'
 import { pullRun } from '../team/transfer-runs.js'
 

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { ALLOW_SECRETS_OPTION, DIR_OPTION, type Verb } from '@retake/runner/command-line'
 import { TEAM_OPTIONS, TeamClient, teamProject } from '../team/team-client.js'
 import { followRun, type PushedRun, pushRun } from '../team/transfer-runs.js'
 import { bytesText } from '@retake/tape/present'

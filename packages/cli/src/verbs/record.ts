@@ -4,16 +4,16 @@ import {
   type Options,
   usageError,
   type Verb,
-} from '../command-line/verb.js'
+} from '@retake/runner/command-line'
 import path from 'node:path'
 import { isTag, ownOrNewKey, readPatterns, ruleTexts, VaultKey } from '@retake/engine/runs'
-import { cliErrors } from '../errors.js'
-import { project, recordedMatchers } from '../config/define-config.js'
-import { recordAgent, type AgentRecording } from '../agent/record-agent.js'
+import { cliErrors } from '@retake/runner/errors'
+import { project, recordedMatchers } from '@retake/runner/config'
+import { recordAgent, type AgentRecording } from '@retake/runner/agent'
 import { defined } from '@retake/tape'
-import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
-import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { painter, linesOf } from '../terminal/terminal.js'
+import type { CommandRecording, CommandRecordingOptions } from '@retake/runner/agent'
+import { FOUND, signalExitCode } from '@retake/runner/command-line'
+import { painter, linesOf } from '@retake/runner/terminal'
 
 export default {
   arguments: '<file> [arguments of the agent...] | -- <command>',
@@ -73,11 +73,11 @@ Options go before the file.`,
     // Code for reading tapes is large, so it is loaded while the agent runs.
     const [recording, summary] = await Promise.all([
       running,
-      import('../agent/recording-summary.js'),
+      import('@retake/runner/agent'),
       ...(isPushed ? [pushWhileRecorded(planned.out ?? '')] : []),
     ])
     if (recording.signal) {
-      const { endTape } = await import('../agent/continue-agent.js')
+      const { endTape } = await import('@retake/runner/agent')
       endTape(recording.tape, recording.signal)
     }
     const facts = summary.recordingFacts(recording)
@@ -106,7 +106,7 @@ async function pushWhileRecorded(tape: string): Promise<void> {
 
 /** Loads the proxy, which recording a file does not need. */
 async function startCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
-  const { recordCommand } = await import('../agent/record-command.js')
+  const { recordCommand } = await import('@retake/runner/agent')
   return recordCommand(options)
 }
 

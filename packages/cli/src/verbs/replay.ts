@@ -1,20 +1,26 @@
-import { type Options, PORT, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
-import { cutTo, type Look, lookOf, printable, printJson, wrap } from '../terminal/terminal.js'
-import { changedFileLines, changedFiles } from '../agent/changed-files.js'
-import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { ownPreloadLines } from '../agent/agent-process.js'
-import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
+import {
+  type Options,
+  PORT,
+  usageError,
+  type Verb,
+  PROGRAM_OPTIONS,
+} from '@retake/runner/command-line'
+import { cutTo, type Look, lookOf, printable, printJson, wrap } from '@retake/runner/terminal'
+import { changedFileLines, changedFiles } from '@retake/runner/agent'
+import { FOUND, signalExitCode } from '@retake/runner/command-line'
+import { ownPreloadLines } from '@retake/runner/agent'
+import { replayAgent, replayReceipt } from '@retake/runner/agent'
 import type { Step, Tape } from '@retake/tape'
-import { isCutOff } from '../runs/run-store.js'
-import { warnOfChangedSources } from '../agent/source-code.js'
-import { checkEnd, explainingDivergence, stopAtStep, withProbe } from '../debug/probe-agent.js'
-import { findStep, viewRun } from '../runs/view-run.js'
-import { stopJson, stopLines } from '../debug/stop-lines.js'
+import { isCutOff } from '@retake/runner/runs'
+import { warnOfChangedSources } from '@retake/runner/agent'
+import { checkEnd, explainingDivergence, stopAtStep, withProbe } from '@retake/runner/debug'
+import { findStep, viewRun } from '@retake/runner/runs'
+import { stopJson, stopLines } from '@retake/runner/debug'
 import type { Probe } from '@retake/engine/inspect'
-import { temporaryFolder } from '../temporary-folder.js'
-import { cliErrors } from '../errors.js'
+import { temporaryFolder } from '@retake/runner/temporary-folder'
+import { cliErrors } from '@retake/runner/errors'
 import { isStructural } from '@retake/engine/runs'
-import { originalOf } from '../privacy/vault.js'
+import { originalOf } from '@retake/runner/privacy'
 import { statSync } from 'node:fs'
 
 async function openInspector(probe: Probe, port: number): Promise<URL> {
@@ -187,7 +193,7 @@ async function replayRun(
     )
   if (step !== undefined) return replayToStep(tape, step, port, options)
   if (tape.details.command !== undefined) {
-    const { replayCommandRun } = await import('../agent/replay-recorded-command.js')
+    const { replayCommandRun } = await import('@retake/runner/agent')
     return replayCommandRun(tape, options)
   }
   const replayed = await replayAgent(tape, {

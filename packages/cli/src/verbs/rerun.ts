@@ -1,7 +1,7 @@
-import { usageError, type Verb } from '../command-line/verb.js'
+import { usageError, type Verb } from '@retake/runner/command-line'
 import { planRerun } from '@retake/engine/plans'
-import { changedFileLines, changedFiles, firstTouchOf } from '../agent/changed-files.js'
-import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
+import { changedFileLines, changedFiles, firstTouchOf } from '@retake/runner/agent'
+import { CONTINUE_OPTIONS, continueVerb } from '@retake/runner/agent'
 
 export default {
   arguments: '<run>',

@@ -1,11 +1,11 @@
-import type { Verb } from '../command-line/verb.js'
+import type { Verb } from '@retake/runner/command-line'
 import type { InDoubt } from '@retake/engine'
 import { lookAtDoubts, planResume } from '@retake/engine/plans'
-import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
-import { refuseProxyRun } from '../agent/replay-agent.js'
-import { requireTrust } from '../agent/trust.js'
-import { Interrupted } from '../command-line/exit-codes.js'
-import { promptOnTerminal, fromHere, painter, printable } from '../terminal/terminal.js'
+import { CONTINUE_OPTIONS, continueVerb } from '@retake/runner/agent'
+import { refuseProxyRun } from '@retake/runner/agent'
+import { requireTrust } from '@retake/runner/agent'
+import { Interrupted } from '@retake/runner/command-line'
+import { promptOnTerminal, fromHere, painter, printable } from '@retake/runner/terminal'
 
 export default {
   arguments: '<run>',

@@ -1,10 +1,11 @@
+import { type RetainedRun, refusedRuns, removeRuns, RunFamily } from '@retake/runner/removal'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
-import { DIR_OPTION, type Verb } from '../command-line/verb.js'
-import { cliErrors } from '../errors.js'
-import { type RetainedRun, refusedRuns, removeRuns, RunFamily } from '../runs/remove-runs.js'
-import { RunStore } from '../runs/run-store.js'
-import { printJson } from '../terminal/terminal.js'
+import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
+
+import { RunStore } from '@retake/runner/runs'
+import { printJson } from '@retake/runner/terminal'
 
 export default {
   arguments: '<run...>',

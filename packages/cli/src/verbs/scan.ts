@@ -1,12 +1,12 @@
+import { writeOrReport } from '@retake/runner/verify'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
-import { FOUND } from '../command-line/exit-codes.js'
-import { DIR_OPTION, type Verb } from '../command-line/verb.js'
-import { version } from '../package-root.js'
-import { filesToScan, scanFile, SECRET_RULES, type SecretFinding } from '../privacy/find-secrets.js'
-import { fromHere, printJson, Progress } from '../terminal/terminal.js'
-import { writeOrReport } from './verify.js'
+import { FOUND } from '@retake/runner/command-line'
+import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
+import { version } from '@retake/runner/package-root'
+import { filesToScan, scanFile, SECRET_RULES, type SecretFinding } from '@retake/runner/privacy'
+import { fromHere, printJson, Progress } from '@retake/runner/terminal'
 
 export default {
   arguments: '<run|folder|file...>',

@@ -5,12 +5,12 @@ import {
   REDACT_OPTION,
   usageError,
   type Verb,
-} from '../command-line/verb.js'
-import { restoreOriginal } from '../privacy/vault.js'
-import { scrubRun } from '../privacy/scrub-run.js'
+} from '@retake/runner/command-line'
+import { restoreOriginal } from '@retake/runner/privacy'
+import { scrubRun } from '@retake/runner/privacy'
 import { failedPatterns, howFailed } from '@retake/engine/runs'
-import { givenPatterns } from '../config/define-config.js'
-import { fromHere, printJson } from '../terminal/terminal.js'
+import { givenPatterns } from '@retake/runner/config'
+import { fromHere, printJson } from '@retake/runner/terminal'
 
 export default {
   arguments: '<run>',

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import type { ListedSetting, SettingName } from '@retake/server'
-import { FOUND, stopRequest } from '../command-line/exit-codes.js'
-import type { Options, Verb } from '../command-line/verb.js'
-import { version } from '../package-root.js'
+import { FOUND, stopRequest } from '@retake/runner/command-line'
+import type { Options, Verb } from '@retake/runner/command-line'
+import { version } from '@retake/runner/package-root'
 import { serverParts } from '../team/server-parts.js'
 
 export default {

@@ -1,10 +1,10 @@
-import { shellWord } from '../agent/mount-script.js'
+import { shellWord } from '@retake/runner/agent'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { childTapePath } from '@retake/engine/runs'
 import { openIntactTape } from '@retake/tape/node'
-import { FOUND } from '../command-line/exit-codes.js'
-import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
+import { FOUND } from '@retake/runner/command-line'
+import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
 import {
   cutTo,
   cutWidthOf,
@@ -18,7 +18,7 @@ import {
   TONE_STYLES,
   wrapFacts,
   linesOf,
-} from '../terminal/terminal.js'
+} from '@retake/runner/terminal'
 import {
   errorName,
   type RecordedError,
@@ -36,13 +36,13 @@ import {
   summarizeStep,
   type Tape,
 } from '@retake/tape'
-import { branchFacts, branchLines, stepBranchLines } from '../runs/branch-tree.js'
-import { checkTape, inputText, statusOf } from '../runs/run-summary.js'
-import { tagsOf } from '../runs/run-tags.js'
-import { cliErrors } from '../errors.js'
-import { findStep, viewRun } from '../runs/view-run.js'
-import { readStates } from '../debug/state-file.js'
-import { stateWord, stepJson, stepLines } from '../runs/step-lines.js'
+import { branchFacts, branchLines, stepBranchLines } from '@retake/runner/runs'
+import { checkTape, inputText, statusOf } from '@retake/runner/runs'
+import { tagsOf } from '@retake/runner/runs'
+import { cliErrors } from '@retake/runner/errors'
+import { findStep, viewRun } from '@retake/runner/runs'
+import { readStates } from '@retake/runner/debug'
+import { stateWord, stepJson, stepLines } from '@retake/runner/runs'
 import { printDescribed } from '@retake/engine/inspect'
 import {
   ORIGIN_WORDS,
@@ -60,8 +60,8 @@ import {
   tokensText,
   type StepRow,
 } from '@retake/tape/present'
-import { locationText, sourceExcerpt, sourceLine, variableLines } from '../debug/stop-lines.js'
-import { notCapturedDetail } from '../agent/divergence.js'
+import { locationText, sourceExcerpt, sourceLine, variableLines } from '@retake/runner/debug'
+import { notCapturedDetail } from '@retake/runner/agent'
 
 /** Columns dropped on a narrow terminal, in this order. */
 const SPARE = ['at', 'took'] as const

@@ -1,9 +1,9 @@
-import { type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
+import { type Verb, NODE_PROGRAM_OPTIONS } from '@retake/runner/command-line'
 import { statSync } from 'node:fs'
-import { fromHere, printJson } from '../terminal/terminal.js'
-import { explainingDivergence, withProbe } from '../debug/probe-agent.js'
-import { captureStates, writeStates } from '../debug/state-file.js'
-import { viewRun } from '../runs/view-run.js'
+import { fromHere, printJson } from '@retake/runner/terminal'
+import { explainingDivergence, withProbe } from '@retake/runner/debug'
+import { captureStates, writeStates } from '@retake/runner/debug'
+import { viewRun } from '@retake/runner/runs'
 import { plural } from '@retake/tape/present'
 
 export default {

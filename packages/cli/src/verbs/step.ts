@@ -1,12 +1,12 @@
-import { Interruption } from '../command-line/exit-codes.js'
-import { type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
+import { Interruption } from '@retake/runner/command-line'
+import { type Verb, NODE_PROGRAM_OPTIONS } from '@retake/runner/command-line'
 import { Timeline } from '@retake/engine/inspect'
-import { movedHere, warnOfChangedSources } from '../agent/source-code.js'
+import { movedHere, warnOfChangedSources } from '@retake/runner/agent'
 import { plural } from '@retake/tape/present'
-import { startOf } from '../agent/replay-agent.js'
-import { spawnProbe } from '../debug/probe-agent.js'
-import { runStepPrompt } from '../debug/step-prompt.js'
-import { viewRun } from '../runs/view-run.js'
+import { startOf } from '@retake/runner/agent'
+import { spawnProbe } from '@retake/runner/debug'
+import { runStepPrompt } from '@retake/runner/debug'
+import { viewRun } from '@retake/runner/runs'
 
 const MEBIBYTE = 2 ** 20
 

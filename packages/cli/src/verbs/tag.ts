@@ -1,9 +1,9 @@
 import { isTag } from '@retake/engine/runs'
 import { openOwnTape } from '@retake/tape/node'
-import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import { cliErrors } from '../errors.js'
-import { changeTags, tagsOf } from '../runs/run-tags.js'
-import { printableLine } from '../terminal/terminal.js'
+import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
+import { changeTags, tagsOf } from '@retake/runner/runs'
+import { printableLine } from '@retake/runner/terminal'
 
 export default {
   arguments: '<run> [+tag or -tag...]',

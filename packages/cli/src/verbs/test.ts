@@ -3,14 +3,14 @@ import {
   PROGRAM_OPTIONS,
   usageError,
   type Verb,
-} from '../command-line/verb.js'
-import { FOUND } from '../command-line/exit-codes.js'
-import { cliErrors } from '../errors.js'
-import { givenOracle, ORACLE_OPTIONS, oracleText } from '../oracle/make-oracle.js'
-import { readOutcome } from '../oracle/oracle.js'
-import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
-import { fromHere, lookOf, printJson, Progress } from '../terminal/terminal.js'
-import { RUNNERS, runnerOfProject, testedCall, writeTest } from '../test-runners/write-test.js'
+} from '@retake/runner/command-line'
+import { FOUND } from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
+import { givenOracle, ORACLE_OPTIONS, oracleText } from '@retake/runner/oracle'
+import { readOutcome } from '@retake/runner/oracle'
+import { replayAgent, replayReceipt } from '@retake/runner/agent'
+import { fromHere, lookOf, printJson, Progress } from '@retake/runner/terminal'
+import { RUNNERS, runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
 import type { Tape } from '@retake/tape'
 
 export default {

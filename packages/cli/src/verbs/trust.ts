@@ -1,7 +1,7 @@
-import { DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
 import { openTape } from '@retake/tape/node'
-import { rememberTrust, startLine } from '../agent/trust.js'
-import { printJson } from '../terminal/terminal.js'
+import { rememberTrust, startLine } from '@retake/runner/agent'
+import { printJson } from '@retake/runner/terminal'
 
 export default {
   arguments: '<run...>',

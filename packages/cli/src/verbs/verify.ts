@@ -1,12 +1,12 @@
-import { type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { tapesOf, writeOrReport } from '@retake/runner/verify'
+import { type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { changedFileLines } from '../agent/changed-files.js'
-import { temporaryFolder } from '../temporary-folder.js'
-import { cliErrors } from '../errors.js'
-import { FOUND } from '../command-line/exit-codes.js'
+import { changedFileLines } from '@retake/runner/agent'
+import { temporaryFolder } from '@retake/runner/temporary-folder'
+import { FOUND } from '@retake/runner/command-line'
 import {
   fromHere,
   type Paint,
@@ -16,12 +16,11 @@ import {
   cutWidthOf,
   printJson,
   linesOf,
-} from '../terminal/terminal.js'
-import { notCapturedLines } from '../agent/divergence.js'
-import { explain } from '../command-line/print-error.js'
-import type { RunStore } from '../runs/run-store.js'
-import { originalOf } from '../privacy/vault.js'
-import { requireTrust } from '../agent/trust.js'
+} from '@retake/runner/terminal'
+import { notCapturedLines } from '@retake/runner/agent'
+import { explain } from '@retake/runner/command-line'
+import { originalOf } from '@retake/runner/privacy'
+import { requireTrust } from '@retake/runner/agent'
 import {
   annotations,
   appendSummary,
@@ -30,9 +29,9 @@ import {
   summaryOf,
   type ProofVerdict,
   verdictOf,
-} from '../prove/verdict.js'
-import { DigestManifest } from '../prove/digest-manifest.js'
-import { type VerifiedTape, verifyRecordedTape } from '../prove/verify-tape.js'
+} from '@retake/runner/verify'
+import { DigestManifest } from '@retake/runner/verify'
+import { type VerifiedTape, verifyRecordedTape } from '@retake/runner/verify'
 
 export default {
   arguments: '<run|folder...>',
@@ -126,24 +125,6 @@ function checkTrust(file: string): void {
   }
   // An imported run starts nothing.
   if (tape.details.imported === undefined) requireTrust(tape)
-}
-
-/** Throws `REPORT_NOT_WRITABLE`. */
-export function writeOrReport(file: string, write: () => void): void {
-  try {
-    write()
-  } catch (error) {
-    throw cliErrors.REPORT_NOT_WRITABLE(file, error)
-  }
-}
-
-export function tapesOf(name: string, store: RunStore): string[] {
-  if (!statSync(name, { throwIfNoEntry: false })?.isDirectory()) return [store.find(name)]
-  const files = readdirSync(name)
-    .filter((file) => file.endsWith('.tape'))
-    .toSorted()
-  if (files.length === 0) throw cliErrors.NO_RUNS(path.resolve(name))
-  return files.map((file) => path.join(name, file))
 }
 
 function print(results: readonly VerifiedTape[]): void {

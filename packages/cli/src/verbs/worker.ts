@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { stopRequest } from '../command-line/exit-codes.js'
-import { usageError, type Verb } from '../command-line/verb.js'
+import { stopRequest } from '@retake/runner/command-line'
+import { usageError, type Verb } from '@retake/runner/command-line'
 import { serverParts } from '../team/server-parts.js'
 import { loadServer, runPackage } from './server.js'
 

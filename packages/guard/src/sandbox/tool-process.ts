@@ -24,7 +24,7 @@ import {
   sandboxMissing,
   startConfined,
 } from './bubblewrap.js'
-import { endWithDescendants } from './end-processes.js'
+import { endWithDescendants } from '@retake/runner/sandbox'
 import { receiveFrames, sendFrame } from './frames.js'
 import { permissionFlags } from './permission-model.js'
 import { underSeatbelt } from './seatbelt.js'

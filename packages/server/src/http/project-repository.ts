@@ -1,4 +1,5 @@
-import type { RunCard, RunRepository } from '@retake/web'
+import type { RunCard } from '@retake/tape'
+import type { RunRepository } from '@retake/web'
 import type { Actor } from '../database/database.js'
 import type { RetakeParts } from '../parts.js'
 import type { StoredProject, TeamRunRow, TeamRuns } from '../runs/team-runs.js'

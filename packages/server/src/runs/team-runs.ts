@@ -1,4 +1,4 @@
-import type { RunCard } from '@retake/web'
+import type { RunCard } from '@retake/tape'
 import { sql } from 'kysely'
 import { reason, RetakeError } from '@retake/engine/errors'
 import { recordOf } from '@retake/tape/format'

@@ -1,8 +1,9 @@
+import type { RunCard, RunComparison, TrialTable } from '@retake/tape'
 import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
-import type { RunBlame } from '../model/run-blame.js'
-import type { AppliedFixView, RunFix } from '../model/run-fix.js'
-import type { Explained, RunCard, UnreadableRun, SourceExcerpt } from '../model/run-source.js'
+import type { RunBlame } from '@retake/tape'
+import type { AppliedFixView, RunFix } from '@retake/tape'
+import type { Explained, UnreadableRun, SourceExcerpt } from '../model/run-source.js'
 import type { RunModel } from '../model/run-model.js'
 import type { StateView } from '../model/state-view.js'
 
@@ -143,26 +144,6 @@ export interface WrittenTestFile {
   readonly command: string
 }
 
-/** How often forks of a run passed, for each model or prompt that `retake compare` tried. */
-export interface TrialTable {
-  /** Label of the first step that was sent again. */
-  readonly at: string
-  readonly oracle: string
-  readonly rows: readonly {
-    readonly name: string
-    readonly trials: number
-    readonly judged: number
-    readonly passed: number
-    /** 95 % interval of the pass rate; missing without judged trials. */
-    readonly interval?: { readonly low: number; readonly high: number }
-    /** Sum of all trials; missing if a price is unknown. */
-    readonly costUsd?: number
-    readonly medianMs?: number | undefined
-    readonly difference?: string
-    readonly note?: string
-  }[]
-}
-
 /** The change of a fork: to the answer, to the request, or none (the request is sent again). */
 export interface ForkRequest {
   /** Label of a step; `e17` means event 17, for a clock or random value. */
@@ -254,76 +235,6 @@ export interface DivergenceView {
     readonly recorded: string
     readonly current: string
   }[]
-}
-
-/**
- * Two runs side by side. Rows are pairs of steps in order. A side is missing if only the other run
- * has the step.
- */
-export interface RunComparison {
-  readonly a: RunCard
-  readonly b: RunCard
-  readonly equal: boolean
-  /** Common ancestry, in words. */
-  readonly descent?: string
-  /** Label in run `a` of the last step before the first difference. */
-  readonly sameUntil?: string
-  readonly first?: string
-  readonly counts: {
-    readonly same: number
-    readonly changed: number
-    readonly moved: number
-    readonly onlyA: number
-    readonly onlyB: number
-  }
-  readonly rows: readonly ComparedStep[]
-  readonly totals: readonly ComparedTotal[]
-  readonly console: readonly ComparedLine[]
-  readonly outcome: readonly ComparedText[]
-}
-
-export interface ComparedStep {
-  readonly a?: string
-  readonly b?: string
-  readonly title: string
-  readonly titleB?: string
-  readonly kind: string
-  readonly verdict: 'same' | 'changed' | 'only a' | 'only b'
-  readonly moved?: boolean
-  readonly differences: readonly ComparedText[]
-  /** Number of messages whose difference is shown at an earlier step. */
-  readonly carried?: number
-}
-
-export interface ComparedText {
-  /** Path: `answer[0].text`, `args.query`. */
-  readonly what: string
-  readonly area?: 'messages' | 'tools' | 'requests' | 'output' | 'usage'
-  readonly a: string
-  readonly b: string
-  readonly missing?: 'a' | 'b'
-  readonly cut?: boolean
-}
-
-export interface ComparedLine {
-  readonly stream: 'stdout' | 'stderr'
-  readonly a?: ComparedPrinted
-  readonly b?: ComparedPrinted
-}
-
-export interface ComparedPrinted {
-  /** From 1. */
-  readonly line: number
-  readonly text: string
-  readonly step?: string
-}
-
-export interface ComparedTotal {
-  readonly name: string
-  readonly a: string
-  readonly b: string
-  /** From the first to the second: `+3`, `-$0.02`; missing if equal or unknown. */
-  readonly change?: string
 }
 
 export interface OpenedSession {

@@ -1,6 +1,6 @@
 import type { RowMessage, RunStatus, StepRow } from '@retake/tape/present'
-import type { RunBlame } from './run-blame.js'
-import type { RunFix } from './run-fix.js'
+import type { RunBlame } from '@retake/tape'
+import type { RunFix } from '@retake/tape'
 import type { StateView } from './state-view.js'
 import type {
   BranchDetails,
@@ -261,31 +261,6 @@ export interface SourceExcerpt {
   readonly lines: readonly string[]
   /** True if the file changed after the run began, so that lines may differ from those that ran. */
   readonly savedSince?: boolean
-}
-
-export interface RunCard {
-  readonly id: string
-  readonly name: string
-  readonly startedAt: number
-  readonly durationMs: number
-  readonly status: RunStatus
-  readonly steps: number
-  /** Missing without a model call, or if a price is unknown. */
-  readonly costUsd?: number
-  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
-  /** The format of a trace that was imported from another tool. */
-  readonly imported?: string
-  /** Names of the models that it called. */
-  readonly models?: readonly string[]
-  readonly tokens?: number
-  /** The input of the run, its arguments, or the first user message. Shortened, like the next two. */
-  readonly input?: string
-  readonly failure?: string
-  readonly lastLine?: string
-  readonly tags?: readonly string[]
-  readonly note?: string
-  /** True if `retake blame` has findings, so the run failed the given check. */
-  readonly failedCheck?: true
 }
 
 export interface UnreadableRun {

@@ -1,7 +1,7 @@
 import type { CapturedState, PriceTable } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
-import type { RunBlame } from '../model/run-blame.js'
-import type { RunFix } from '../model/run-fix.js'
+import type { RunBlame } from '@retake/tape'
+import type { RunFix } from '@retake/tape'
 import type { SourceExcerpt } from '../model/run-source.js'
 
 export const BLOCKS = {

@@ -7,7 +7,7 @@ import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@re
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import type { Command } from '../../bounds/scopes.js'
 import { type NativeSpawnOptions, spawnConfined, splitPair } from '../../sandbox/bubblewrap.js'
-import { endById, endDescendants, endWithDescendants } from '../../sandbox/end-processes.js'
+import { endById, endDescendants, endWithDescendants } from '@retake/runner/sandbox'
 import { checkFirst, currentBounds } from '../current-bounds.js'
 import { descriptorDenial, processEndDenial } from '../../guard-error.js'
 import { checkHanded } from '../files/file-calls.js'

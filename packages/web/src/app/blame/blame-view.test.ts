@@ -5,7 +5,7 @@ import {
   sampleFindings,
   stepIn,
 } from '../../../../../test/support/blame-findings.js'
-import { readRunBlame } from '../../model/run-blame.js'
+import { readRunBlame } from '@retake/tape'
 import {
   BlameView,
   blameViewOf,

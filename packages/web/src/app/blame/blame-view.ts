@@ -14,7 +14,7 @@ import {
   type StepCounts,
   verdictSentence,
 } from '@retake/tape/present'
-import { BLAME_ROLES, type RunBlame } from '../../model/run-blame.js'
+import { BLAME_ROLES, type RunBlame } from '@retake/tape'
 
 /** A shape for each role, so that roles are recognizable without colour. */
 interface RoleLook {

@@ -1,5 +1,6 @@
 import { localTime } from '@retake/tape/present'
-import type { RunCard, UnreadableRun } from '../../model/run-source.js'
+import type { RunCard } from '@retake/tape'
+import type { UnreadableRun } from '../../model/run-source.js'
 import type { RowStore } from '../run/row-store.js'
 import { GROUPS, type PageCommand } from './commands.js'
 

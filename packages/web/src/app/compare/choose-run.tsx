@@ -1,7 +1,7 @@
 import { localTime } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { RunCard } from '../../model/run-source.js'
+import type { RunCard } from '@retake/tape'
 import { RunStatusBadge } from '../design/badge.js'
 import { Dialog } from '../design/dialog.js'
 import { TextField } from '../design/fields.js'

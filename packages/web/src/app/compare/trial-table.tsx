@@ -1,5 +1,5 @@
 import { cost, duration } from '@retake/tape/present'
-import type { TrialTable } from '../../api/run-repository.js'
+import type { TrialTable } from '@retake/tape'
 import { Dialog } from '../design/dialog.js'
 import { RateBar } from '../design/rate-bar.js'
 

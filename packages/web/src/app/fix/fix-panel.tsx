@@ -1,6 +1,6 @@
 import { localDateTime, plural, type UnifiedLine } from '@retake/tape/present'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { FixView, RunFix } from '../../model/run-fix.js'
+import type { FixView, RunFix } from '@retake/tape'
 import type { RunHead } from '../../model/run-source.js'
 import { StepName } from '../blame/role-mark.js'
 import { useCommands } from '../commands/commands.js'

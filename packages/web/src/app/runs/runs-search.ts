@@ -1,5 +1,6 @@
 import type { RunStatus } from '@retake/tape/present'
-import type { RunCard, UnreadableRun } from '../../model/run-source.js'
+import type { RunCard } from '@retake/tape'
+import type { UnreadableRun } from '../../model/run-source.js'
 
 export type ListedRun = RunCard | UnreadableRun
 

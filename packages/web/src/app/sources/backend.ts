@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useEffect } from 'react'
+import type { RunComparison } from '@retake/tape'
 import type {
   Abilities,
   BranchNodeView,
@@ -7,9 +8,9 @@ import type {
   ParentPage,
   RepositoryChange,
   RunActions,
-  RunComparison,
 } from '../../api/run-repository.js'
-import type { Explained, RunCard, UnreadableRun, RunSource } from '../../model/run-source.js'
+import type { RunCard } from '@retake/tape'
+import type { Explained, UnreadableRun, RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
 
 /** The source of all data in the viewer: a server or a report file. */

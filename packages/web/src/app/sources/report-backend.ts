@@ -1,11 +1,6 @@
 import type { RowMessage } from '@retake/tape/present'
-import type {
-  RunCard,
-  RunHead,
-  FoundEvents,
-  RunSource,
-  SearchProgress,
-} from '../../model/run-source.js'
+import type { RunCard } from '@retake/tape'
+import type { RunHead, FoundEvents, RunSource, SearchProgress } from '../../model/run-source.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
 import { type Answerer, WorkerClient, type SourceCall } from './worker-client.js'
 import { BackendError } from './backend-error.js'

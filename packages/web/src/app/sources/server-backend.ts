@@ -1,12 +1,7 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { Abilities, ParentPage, RepositoryChange } from '../../api/run-repository.js'
-import type {
-  Explained,
-  RunCard,
-  RunHead,
-  RunSource,
-  UnreadableRun,
-} from '../../model/run-source.js'
+import type { RunCard } from '@retake/tape'
+import type { Explained, RunHead, RunSource, UnreadableRun } from '../../model/run-source.js'
 import { viewerBase } from '../shell/address.js'
 import { BackendError } from './backend-error.js'
 import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'

@@ -19,7 +19,7 @@ import {
   sampleFindings,
   stepIn,
 } from '../../../../../../test/support/blame-findings.js'
-import { readRunBlame } from '../../../model/run-blame.js'
+import { readRunBlame } from '@retake/tape'
 import { BlameView } from '../../blame/blame-view.js'
 
 /** Model calls by their state and cost. */

@@ -1,0 +1,84 @@
+import {
+  currentSession,
+  declarePureAddons,
+  install,
+  outsideRuns,
+  record,
+  type RecordOptions,
+  type RecordResult,
+  runOfError,
+} from '@retake/engine'
+import { useGuardDefaults } from '@retake/guard'
+import { attempt } from '@retake/tape/format'
+import { project } from '@retake/runner/config'
+import { findConfig } from '@retake/runner/config'
+
+let config: Promise<void> | undefined
+
+/**
+ * `record()` with the settings of `retake.config`: folder of the tapes, signed seals, redaction,
+ * and pure native add-ons. Reads the configuration once, before the first run of the process.
+ */
+export async function recordInProject<T, O extends RecordOptions>(
+  options: O,
+  agent: (input: O['input']) => T | Promise<T>,
+): Promise<RecordResult<T>> {
+  // A nested run is not recorded separately and needs no configuration.
+  if (currentSession() !== undefined) return record(options, agent)
+  // The configuration may import this library, which must stay installed afterwards.
+  install()
+  await readProject()
+  const { runs, seal, recording } = project()
+  const hasFolder = options?.dir !== undefined || options?.file !== undefined
+  const recorded = record(
+    {
+      ...(seal.sign !== undefined && { sign: seal.sign }),
+      ...(recording.redact !== undefined && { redact: recording.redact }),
+      ...(runs !== undefined && !hasFolder && { dir: runs }),
+      ...options,
+    },
+    agent,
+  )
+  void pushWhenDone(recorded)
+  return recorded
+}
+
+/** The agent neither waits for the server nor sees its errors. */
+async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<void> {
+  if (project().push.project === undefined) return
+  try {
+    const { run, done } = await recorded.catch((error: unknown) => {
+      const failed = runOfError(error)
+      if (failed === undefined) throw error
+      return { run: failed, done: undefined }
+    })
+    await done
+    const { autoPush } = await import('../team/auto-push.js')
+    autoPush(run.path, done === undefined)
+  } catch {
+    // The caller gets the error of the run.
+  }
+}
+
+/** A guard outside of a recording opens its own tape, to which the settings apply as well. */
+useGuardDefaults(() => {
+  if (currentSession() !== undefined) return undefined
+  // A sandboxed tool may not be allowed to read the file, and the folder may be gone.
+  const file = outsideRuns(() => attempt(() => findConfig(process.cwd())))
+  if (file === undefined) return undefined
+  return readProject().then(() => {
+    const { recording, seal } = project()
+    return {
+      ...(recording.redact && { redact: recording.redact }),
+      ...(seal.sign !== undefined && { sign: seal.sign }),
+    }
+  })
+})
+
+/** Every run reports a mistake in it until the process restarts. */
+const readProject = (): Promise<void> =>
+  (config ??= outsideRuns(async () => {
+    const { loadConfig } = await import('@retake/runner/config')
+    await loadConfig(process.cwd())
+    declarePureAddons(project().pureAddons)
+  }))

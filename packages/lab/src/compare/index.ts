@@ -1,0 +1,1 @@
+export { type LiveTrial, StoredTrials, readTrialTable, writeTrialTable } from './live-trials.js'

@@ -1,0 +1,336 @@
+import { defined } from '@retake/tape'
+import type { FileEdit } from '../proof/candidates.js'
+import type { FixEvidence, FixResult, ProvenFix } from '../proof/prove-fixes.js'
+import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
+import { leadLines, linesOf, type Look, printable, type Style, wrap } from '@retake/runner/terminal'
+import { cliErrors } from '@retake/runner/errors'
+import type { FixOutcome } from './fix-run.js'
+
+const SHOWN_MAX = 5
+
+/** Best first. */
+export const provenFixes = ({ fixes }: FixResult): readonly ProvenFix[] =>
+  fixes.filter(({ verdict }) => verdict.status === 'proven')
+
+export const bestFix = (result: FixResult): ProvenFix | undefined => provenFixes(result)[0]
+
+const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>> = {
+  fixed: ['green', 'fixed'],
+  'not-reproduced': ['yellow', 'cannot reproduce'],
+  flaky: ['yellow', 'flaky'],
+  'not-fixed': ['red', 'not fixed'],
+  untried: ['yellow', 'could not be tried'],
+  'not-forkable': ['red', 'cannot be forked'],
+  passing: ['green', 'passes'],
+}
+
+export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } = {}): string[] {
+  const { result, run, proposed = [] } = outcome
+  const { paint, width } = look
+  const [style, word] = headlineOf(outcome)
+  const best = bestFix(result)
+  const title = printable(best?.candidate.title ?? explanation(outcome))
+  const rejected = best === undefined ? result.fixes : []
+  const others = provenFixes(result).slice(1, SHOWN_MAX)
+  return linesOf(
+    ...wrap(`${word} · ${title}`, width).map((line, index) =>
+      index === 0 ? line.replace(word, paint(style, word)) : `  ${line}`,
+    ),
+    best && bodyLines(best, outcome, look),
+    result.status !== 'passing' && symptomLines(result, look, best?.candidate.why),
+    causeLines(outcome),
+    best === undefined &&
+      (result.forks > 0 || outcome.search !== undefined) &&
+      `  spent    ${spentText(outcome)}`,
+    proposed.length > 0 && ['', `  would try ${plural(proposed.length, 'candidate')}:`],
+    ...proposed.map((each) => leadLines('    ', printable(each), width)),
+    others.length > 0 && '',
+    ...others.map(({ candidate: { title: text, id } }) =>
+      leadLines('  also     ', `${printable(text)} (${id})`, width),
+    ),
+    ...candidateLines('not tried', untriedFixes(result), look),
+    ...candidateLines(
+      'tried',
+      rejected.filter(({ verdict }) => verdict.status !== 'untried'),
+      look,
+    ),
+    result.status === 'untried' && missingLines(outcome, look),
+    modelLines(outcome),
+    best !== undefined && !isApplied && `  apply    retake fix ${run} --apply`,
+  )
+}
+
+const untriedFixes = ({ fixes }: FixResult): readonly ProvenFix[] =>
+  fixes.filter(({ verdict }) => verdict.status === 'untried')
+
+const candidateLines = (did: string, fixes: readonly ProvenFix[], { width }: Look): string[] =>
+  fixes.length === 0
+    ? []
+    : [
+        '',
+        `  ${did}: ${plural(fixes.length, 'candidate')}`,
+        ...fixes
+          .slice(0, SHOWN_MAX)
+          .flatMap(({ candidate, verdict }) => [
+            ...leadLines('    ', printable(candidate.title), width),
+            ...leadLines('      ', printable(verdict.reason), width),
+          ]),
+      ]
+
+/** Requirements of fixes that could not be tried. */
+function missingLines({ result, noSandbox = '' }: FixOutcome, { width }: Look): string[] {
+  const tools = untriedFixes(result).flatMap(({ verdict }) => verdict.tools ?? [])
+  const { why, fix, code } = cliErrors.FIX_TOOL_NOT_RUN([...new Set(tools)], noSandbox)
+  return [
+    '',
+    ...leadLines('  why  ', printable(why), width),
+    ...leadLines('  fix  ', fix, width),
+    `  code ${code}`,
+  ]
+}
+
+/** No fix was tried if candidates were only listed. */
+const headlineOf = ({ result, proposed }: FixOutcome): readonly [Style, string] =>
+  proposed !== undefined && result.status === 'not-fixed'
+    ? ['yellow', 'reproduced']
+    : HEADLINES[result.status]
+
+/** One-line result: `Fixed: Strip the code fence before JSON.parse`. */
+export function fixHeadline(outcome: FixOutcome): string {
+  const [, word] = headlineOf(outcome)
+  const title = bestFix(outcome.result)?.candidate.title ?? explanation(outcome)
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${title}`
+}
+
+function explanation({ result, reason, run, proposed, model }: FixOutcome): string {
+  const { reproduced, status, tried } = result
+  const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
+  if (proposed !== undefined && status === 'not-fixed')
+    return `${rate} (${reason}); no fix was tried`
+  if (result.isCutShort === true)
+    return `${result.reason} ${tried === 0 ? 'No fix was tried' : `${plural(tried, 'candidate')} tried`}`
+  switch (status) {
+    case 'passing':
+      return `nothing to fix: run ${run} passes (${reason})`
+    case 'not-reproduced':
+      return `the failure does not repeat: ${rate}`
+    case 'flaky':
+      return `${result.reason} A retry is not a fix`
+    case 'not-forkable':
+      return result.reason
+    case 'untried': {
+      const untried = untriedFixes(result).length
+      return `${rate} (${reason}). Changed tools run only in a sandbox, so ${untried} of ${plural(result.fixes.length, 'candidate')} did not run`
+    }
+    case 'fixed':
+    case 'not-fixed':
+      return tried === 0
+        ? `no rule applies to this failure (${reason}); ${model === undefined ? '--model lets a model write a fix' : `${model.model} wrote nothing that could be tried`}`
+        : `none of ${plural(tried, 'candidate')} was proven (${reason})`
+  }
+}
+
+export function fixFacts(
+  { candidate, evidence, scoreReason }: ProvenFix,
+  {
+    result,
+    corpus,
+    siblings,
+    opposites,
+    search,
+  }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites' | 'search'>,
+): [label: string, text: string][] {
+  const { control, siblings: alike, opposites: opposite } = evidence
+  const failed = control.trials - control.passed
+  const facts: [isKnown: boolean, label: string, text: string][] = [
+    [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the fix`],
+    [true, 'passes', fixedText(evidence)],
+    [siblings.length > 0, 'siblings', `${alike.passed} of ${alike.trials} other failed runs pass`],
+    [
+      opposites.length > 0,
+      'opposite',
+      `${opposite.passed} of ${opposite.trials} runs are judged as before`,
+    ],
+    [corpus > 0, 'corpus', corpusText(evidence)],
+    [corpus === 0, 'corpus', 'no passing run was found to check against'],
+    [true, 'size', sizeText(candidate.edits)],
+    [true, 'spent', spentText({ result, ...defined({ search }) })],
+    [provenFixes(result).length > 1, 'rank', scoreReason],
+  ]
+  return facts.flatMap(([isKnown, ...fact]) => (isKnown ? [fact] : []))
+}
+
+function bodyLines(fix: ProvenFix, outcome: FixOutcome, { paint, width }: Look): string[] {
+  const { candidate } = fix
+  const facts = [['why', candidate.why] as const, ...fixFacts(fix, outcome)]
+  return [
+    ...facts.flatMap(([label, text]) =>
+      wrap(printable(text), width - 11).map(
+        (line, index) => `  ${(index === 0 ? label : '').padEnd(8)} ${line}`,
+      ),
+    ),
+    '',
+    ...diffText(candidate.edits).map((line) => {
+      const text = printable(line)
+      const style = DIFF_STYLES[line.slice(0, 1)]
+      return `  ${style === undefined ? text : paint(style, text)}`
+    }),
+    '',
+  ]
+}
+
+const DIFF_STYLES: Readonly<Record<string, Style>> = { '-': 'red', '+': 'green', '@': 'dim' }
+
+const fixedText = ({ fixed, pinnedToChanged }: FixEvidence): string =>
+  [
+    `${fixed.passed} of ${plural(fixed.trials, 'trial')} with it`,
+    ...(pinnedToChanged > 0
+      ? [`${plural(pinnedToChanged, 'recorded answer')} given to a changed request`]
+      : []),
+  ].join(' · ')
+
+function corpusText({ corpus }: FixEvidence): string {
+  const { identical, same, breaks, notChecked, whyNotChecked } = corpus
+  const all = identical + same + breaks + notChecked
+  return [
+    `${identical} of ${all} passing runs make identical requests`,
+    ...(same > 0 ? [`${same} change, same outcome`] : []),
+    ...(breaks > 0 ? [`${breaks} break`] : []),
+    ...(notChecked > 0
+      ? [`${notChecked} not checked${whyNotChecked ? `: ${whyNotChecked}` : ''}`]
+      : []),
+  ].join(' · ')
+}
+
+function sizeText(edits: readonly FileEdit[]): string {
+  const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
+  const added = signs.filter(({ sign }) => sign === '+').length
+  const removed = signs.filter(({ sign }) => sign === '-').length
+  return `+${added} −${removed} lines in ${edits.map((edit) => edit.path).join(', ')}`
+}
+
+/** Trials, and the search for the cause, which is usually the larger part. */
+function spentText({ result, search }: Pick<FixOutcome, 'result' | 'search'>): string {
+  const { forks, costUsd, ms } = result
+  const searched = search?.forks ?? 0
+  if (forks + searched === 0) return 'nothing: the trials of an earlier command are used'
+  const costs = [
+    ...(forks > 0 ? [costUsd] : []),
+    ...(search !== undefined && searched > 0 ? [search.costUsd] : []),
+  ]
+  const sum = costs.includes(undefined)
+    ? undefined
+    : costs.reduce<number>((total, each) => total + (each ?? 0), 0)
+  return [
+    plural(forks, 'trial'),
+    ...(searched > 0 ? [`${plural(searched, 'fork')} to locate the cause`] : []),
+    sum === undefined ? 'cost unknown' : cost(sum) || '$0',
+    duration(ms),
+  ].join(' · ')
+}
+
+/** Omits the symptom already shown as the reason for the fix. */
+function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string): string[] {
+  return symptoms
+    .filter(({ evidence }) => evidence !== shown)
+    .slice(0, SHOWN_MAX)
+    .flatMap(({ class: kind, evidence, step, confidence }) =>
+      leadLines(
+        `  ${confidence.padEnd(8)} `,
+        `${kind}${step === undefined ? '' : ` at step ${step}`}: ${printable(evidence)}`,
+        width,
+      ),
+    )
+}
+
+function causeLines({ causes, run }: FixOutcome): string[] {
+  if (causes === undefined) return []
+  const found = causes.map((steps) =>
+    steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
+  )
+  return [
+    `  cause    ${found.length === 0 ? 'no step was found that explains the failure' : found.join('; ')} (retake blame ${run})`,
+  ]
+}
+
+function modelLines({ model }: FixOutcome): string[] {
+  if (model === undefined) return []
+  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} × ${what}`)
+  return [
+    `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
+  ]
+}
+
+/** A unified diff for `git apply`. */
+export function diffText(edits: readonly FileEdit[]): string[] {
+  return edits.flatMap(({ path: file, before, after }) => {
+    const hunks: string[][] = []
+    for (const { sign, text } of unifiedDiff(before ?? '', after)) {
+      if (sign === '@') hunks.push([text])
+      else hunks.at(-1)?.push(`${sign}${text}`)
+    }
+    return [
+      `--- ${before === undefined ? '/dev/null' : `a/${file}`}`,
+      `+++ b/${file}`,
+      ...hunks.flatMap(([title = '', ...lines]) => [hunkHeader(title, lines), ...lines]),
+    ]
+  })
+}
+
+/** `@@ -3,7 +3,8 @@` */
+function hunkHeader(title: string, lines: readonly string[]): string {
+  const [, from = '1', to = '1'] = /line (\d+) → (\d+)/.exec(title) ?? []
+  const count = (signs: string): number =>
+    lines.filter((line) => signs.includes(line[0] ?? '')).length
+  const range = (start: string, length: number): string => `${length === 0 ? 0 : start},${length}`
+  return `@@ -${range(from, count(' -'))} +${range(to, count(' +'))} @@`
+}
+
+/** The best proven fix as a patch; empty if there is none. */
+export function patchText({ result }: FixOutcome): string {
+  const best = bestFix(result)
+  return best === undefined ? '' : `${diffText(best.candidate.edits).join('\n')}\n`
+}
+
+export function pullRequestText(outcome: FixOutcome): string {
+  const best = bestFix(outcome.result)
+  if (best === undefined) return ''
+  const { candidate } = best
+  return [
+    `# ${candidate.title}`,
+    '',
+    candidate.why,
+    '',
+    `Recorded failure: run \`${outcome.run}\`, judged by \`${outcome.oracle}\`: ${outcome.reason}.`,
+    '',
+    '| Evidence | |',
+    '|---|---|',
+    ...fixFacts(best, outcome).map(([label, text]) => `| ${label} | ${text} |`),
+    '',
+    '```diff',
+    ...diffText(candidate.edits),
+    '```',
+    '',
+  ].join('\n')
+}
+
+/** Verified pairs of wrong and right code, one JSON object per line. */
+export function pairLines(outcome: FixOutcome): string {
+  return provenFixes(outcome.result)
+    .flatMap(({ candidate, evidence }) =>
+      candidate.edits.map(({ path: file, before, after }) =>
+        JSON.stringify({
+          run: outcome.run,
+          oracle: outcome.oracle,
+          failure: outcome.reason,
+          operator: candidate.operator,
+          file,
+          wrong: before ?? null,
+          right: after,
+          evidence: { control: evidence.control, fixed: evidence.fixed, corpus: evidence.corpus },
+        }),
+      ),
+    )
+    .map((line) => `${line}\n`)
+    .join('')
+}

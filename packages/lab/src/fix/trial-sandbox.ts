@@ -1,0 +1,247 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import module from 'node:module'
+import type { Server } from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { containsSecret } from '@retake/engine/runs'
+import {
+  type Confinement,
+  type Forwarding,
+  forwardingOf,
+  hostsText,
+  permissionFlags,
+  type ReachableAddress,
+  sandboxMissing,
+  startConfined,
+} from '@retake/guard'
+import { endWithDescendants } from '@retake/runner/sandbox'
+import { environmentOnTape, type Tape } from '@retake/tape'
+import { hasTypeScriptLoader, type Launch } from '@retake/runner/agent'
+import { forwardTo } from '@retake/runner/agent'
+import type { TrialLauncher } from '../compare/live-trials.js'
+import { commandRoot } from '@retake/runner/package-root'
+import { labEntry } from '../package-root.js'
+import { viewRun } from '@retake/runner/runs'
+import { importedFolders, type ProjectCopy } from './project-copy.js'
+
+/** Limits of one process for `ulimit`: kilobytes of memory, file size in blocks of 512 bytes. */
+const LIMITS = 'ulimit -d 4194304; ulimit -f 2097152; ulimit -c 0'
+
+/** Variables that every program needs; all others come from the tape. */
+const NEEDED = /^(?:PATH|LANG|LANGUAGE|LC_\w+|TZ|RETAKE_\w+)$/
+
+/**
+ * `permissions`: Node's permission model, which confines less; docs/fix.md lists the gaps.
+ * `around`: the whole command already runs in a sandbox, that of a worker.
+ */
+export type SandboxKind = 'bubblewrap' | 'permissions' | 'around'
+
+/**
+ * Runs trials in bubblewrap: programs and packages are readable, the copy of the project and
+ * temporary folders are writable, and nothing else is visible. There is no network; in a live
+ * trial, the model endpoints on the tape are forwarded. No process can be started, and the
+ * environment contains only variables on the tape. Without bubblewrap, Node itself confines files
+ * and processes.
+ */
+export class TrialSandbox {
+  readonly #servers: Server[] = []
+  readonly #sockets = new Map<string, string>()
+
+  constructor(
+    /** Writable folder for tapes of trials. */
+    readonly folder: string,
+    readonly kind: SandboxKind,
+    /** Passing runs, because a run that failed early may not name its models and keys. */
+    readonly alike: readonly Tape[],
+  ) {}
+
+  /** The best sandbox for trials of a run here, or why there is none. */
+  static kindFor(tape: Tape): { readonly kind?: SandboxKind; readonly why?: string } {
+    if (process.env['RETAKE_SANDBOX'] === 'around') return { kind: 'around' }
+    const missing = sandboxMissing()
+    if (missing === undefined) return { kind: 'bubblewrap' }
+    const open = whyNotPermissions(tape)
+    return open === undefined
+      ? { kind: 'permissions', why: missing }
+      : { why: `${missing}, and ${open}` }
+  }
+
+  /** Starts the processes of trials; undefined if they are already confined. */
+  launcher(copy: ProjectCopy): TrialLauncher | undefined {
+    if (this.kind === 'around') return undefined
+    const code = [...importedFolders(copy.project.folder), ...ownFolders()]
+    return (tape, isLive) => {
+      const isIsolated = this.kind === 'bubblewrap'
+      const confine = isIsolated ? this.#isolated : this.#permitted
+      const start: Launch['start'] = (file, args, options, own) => {
+        const tapes = [tape, ...this.alike]
+        const env = scrubbed(tapes, options.env ?? {}, isLive)
+        const { cwd = copy.folder } = options
+        const confinement: Confinement = {
+          read: [...code, ...tapeFiles(tape), ...certificates(env)],
+          write: [copy.folder, this.folder, own],
+          hidden: [],
+          network: 'closed',
+          cwd: String(cwd),
+          // A user's TypeScript loader runs its compiler as a process.
+          processes: hasTypeScriptLoader(tape.details.execArgv ?? [], env),
+        }
+        const endpoints = isLive ? modelEndpoints(tapes) : undefined
+        const started = { file, args, options: { ...options, cwd, env: { ...env, TMPDIR: own } } }
+        return confine(started, confinement, endpoints)
+      }
+      // Any signal ends bubblewrap, but not a process that it is just starting.
+      return {
+        start,
+        kill: isIsolated ? endWithDescendants : (child, signal) => child.kill(signal),
+        isDetached: isIsolated,
+      }
+    }
+  }
+
+  readonly #isolated: Confine = ({ file, args, options }, confinement, endpoints) => {
+    const forwarding = endpoints && forwardingOf(endpoints, (each) => this.#socketOf(each))
+    const stdio = Array.isArray(options.stdio)
+      ? options.stdio
+      : [options.stdio, options.stdio, options.stdio]
+    const command = [
+      ...limited(file),
+      ...(forwarding ? [`--import=${labEntry('forward-thread').href}`] : []),
+      ...args,
+    ]
+    const env = { ...options.env }
+    if (forwarding) env['RETAKE_FORWARDING'] = JSON.stringify(forwarding)
+    const reachable = forwarding && {
+      sockets: forwarding.map(({ socket }) => socket),
+      hosts: this.#hostsFile(forwarding),
+    }
+    return startConfined(
+      { ...confinement, ...reachable },
+      command,
+      stdio,
+      (program, words, descriptors) =>
+        spawn(program, words, { ...options, cwd: '/', env, stdio: descriptors, detached: true }),
+    )
+  }
+
+  /** Runs under Node's permission model, which does not cover the network before Node 25. */
+  readonly #permitted: Confine = ({ file, args, options }, confinement, endpoints) => {
+    const isOnline =
+      endpoints !== undefined && process.allowedNodeEnvironmentFlags.has('--allow-net')
+    const flags = [
+      ...permissionFlags(confinement),
+      ...(isOnline ? ['--allow-net'] : []),
+      '--disable-warning=SecurityWarning',
+    ]
+    const [program = file, ...before] = process.platform === 'win32' ? [file] : limited(file)
+    return spawn(program, [...before, ...flags, ...args], options)
+  }
+
+  /** Resolves host names to addresses on the sandbox's loopback, where they are forwarded. */
+  #hostsFile(forwarding: readonly Forwarding[]): string {
+    const file = path.join(this.folder, 'hosts')
+    writeFileSync(file, hostsText(forwarding))
+    return file
+  }
+
+  /** A socket whose connections lead only to one endpoint. */
+  #socketOf({ host, port }: ReachableAddress): string {
+    const key = `${host}:${port}`
+    const known = this.#sockets.get(key)
+    if (known !== undefined) return known
+    mkdirSync(this.folder, { recursive: true })
+    const file = path.join(this.folder, `${this.#sockets.size}.sock`)
+    const server = forwardTo({ host, port })
+    server.listen(file)
+    server.unref()
+    this.#servers.push(server)
+    this.#sockets.set(key, file)
+    return file
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.close()
+  }
+}
+
+/** Starts a process of a trial. */
+type Confine = (
+  started: {
+    readonly file: string
+    readonly args: readonly string[]
+    readonly options: SpawnOptions
+  },
+  confinement: Confinement,
+  endpoints: readonly ReachableAddress[] | undefined,
+) => ChildProcess
+
+/** A command that runs a program, with the following arguments, under `LIMITS`. */
+const limited = (file: string): string[] => ['/bin/sh', '-c', `${LIMITS}; exec "$@"`, 'sh', file]
+
+/** Processes and threads do not inherit permissions, so neither may be started. */
+function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }: Tape) {
+  if (hasTypeScriptLoader(execArgv, env))
+    return "the TypeScript loader starts a process, which Node's permission model does not confine"
+  const hasHooks = 'registerHooks' in module
+  if (!hasHooks && /\.[cm]?tsx?(?:#|$)/.test(entry))
+    return 'this version of Node compiles TypeScript in a thread, which its permission model does not confine'
+  return undefined
+}
+
+/** Folders of Retake itself, which runs inside of the trial's process. */
+export function ownFolders(): string[] {
+  const packages = ['engine', 'tape/format', 'guard', 'lab', 'runner/runs'].flatMap((name) => {
+    const file = fileURLToPath(import.meta.resolve(`@retake/${name}`))
+    return path.dirname(path.dirname(file))
+  })
+  const own = fileURLToPath(commandRoot())
+  return [own, ...packages, ...importedFolders(own)]
+}
+
+/** The tape; for a branch, its folder, which contains its ancestors. */
+const tapeFiles = ({ path: file, run }: Tape): string[] =>
+  run.parent === undefined ? [path.resolve(file)] : [path.dirname(path.resolve(file))]
+
+/** Certificates named in the user's variables. */
+const certificates = (env: NodeJS.ProcessEnv): string[] =>
+  ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'].flatMap((name) =>
+    env[name] ? [path.resolve(env[name])] : [],
+  )
+
+interface ModelAddress extends ReachableAddress {
+  readonly isEncrypted: boolean
+}
+
+export function modelEndpoints(tapes: readonly Tape[]): ModelAddress[] {
+  const found = new Map<string, ModelAddress>()
+  for (const step of tapes.flatMap((tape) => viewRun(tape).recordedSteps)) {
+    const address = step.kind === 'model' ? step.exchange()?.request.url : undefined
+    if (address === undefined || !URL.canParse(address)) continue
+    const { hostname, port, protocol } = new URL(address)
+    const host = hostname.replace(/^\[(.*)\]$/, '$1')
+    const isEncrypted = protocol !== 'http:'
+    const number = Number(port || (isEncrypted ? 443 : 80))
+    found.set(`${host}:${number}`, { host, port: number, isEncrypted })
+  }
+  return [...found.values()]
+}
+
+/** Keeps only variables on the tapes. Secrets are placeholders, except in a live trial. */
+function scrubbed(
+  tapes: readonly Tape[],
+  env: NodeJS.ProcessEnv,
+  isLive: boolean,
+): NodeJS.ProcessEnv {
+  // The first tape is the one that is tried.
+  const named = new Map(tapes.toReversed().flatMap((tape) => [...environmentOnTape(tape)]))
+  const left: NodeJS.ProcessEnv = {}
+  for (const [name, value = ''] of Object.entries(env)) {
+    const read = named.get(name)
+    if (read === undefined && !NEEDED.test(name)) continue
+    const isSecret = read?.isSecret === true || (!NEEDED.test(name) && containsSecret(name, value))
+    if (!isSecret || (isLive && read !== undefined)) left[name] = value
+    else if (read?.value) left[name] = read.value
+  }
+  return left
+}

@@ -1,0 +1,744 @@
+import { confidenceSequence } from '../search/stats.js'
+import type { FixCandidate, FixContext } from './candidates.js'
+import { rankFixes } from './rank-fixes.js'
+import type { Symptom } from './symptoms.js'
+
+/** One run of the agent with a candidate applied, or without one (the control arm). */
+export interface FixTrial {
+  /** `undefined`: the agent broke, a call was refused, or the oracle could not decide. */
+  readonly verdict: 'pass' | 'fail' | 'undefined'
+  readonly reason: string
+  readonly tape?: string
+  readonly costUsd?: number
+  /** Requests that were sent to a real model or tool. */
+  readonly live: number
+  /**
+   * Label of the first step whose recorded answer was replaced by a live one, because its request
+   * changed or was repeated. Retrying a request that failed on the tape does not count. Missing if
+   * every recorded answer was used.
+   */
+  readonly liveFrom?: string
+  /** Number of recorded answers given to a changed request. */
+  readonly pinnedToChanged: number
+  /** Set if the agent stopped for a reason other than the recorded failure. */
+  readonly broke?: string
+  /** Tools whose changed code did not run for lack of a sandbox. */
+  readonly notRun?: readonly string[]
+  /** Tools that answered from the tape in a run that did not differ from the recorded one. */
+  readonly servedTools?: readonly string[]
+  /** Set if a call was refused because the tape has no answer for it. */
+  readonly refused?: string
+  readonly ms: number
+  /** True if the result comes from an earlier trial: it counts as evidence, but not as a fork. */
+  readonly isStored?: boolean
+}
+
+export interface CorpusResult {
+  readonly tape: string
+  readonly result: 'identical' | 'same-outcome' | 'breaks' | 'not-checked'
+  readonly reason?: string
+}
+
+/** Runs the agent. Tests implement it with planted worlds. */
+export interface TrialSource {
+  /**
+   * Runs the failing run; without a candidate, this is the control arm. With `liveFrom`, recorded
+   * answers are used up to that step and the rest is live, as for the compared candidate.
+   */
+  failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
+  /** Runs another failing run of the same class. */
+  sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial>
+  /** Runs a run with the opposite outcome. `pass`: its outcome is as recorded. */
+  opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
+  /** Runs the unchanged code with live models and new random values: is it chance? */
+  unpinned(index: number): Promise<FixTrial>
+  /** Runs every passing tape. */
+  corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]>
+}
+
+export interface TrialCounts {
+  readonly trials: number
+  readonly passed: number
+}
+
+export interface FixEvidence {
+  readonly control: TrialCounts
+  /** `low`: 95 % lower bound of the pass rate at any stopping time; 1 without chance. */
+  readonly fixed: TrialCounts & { readonly low: number }
+  /** Trials without the fix, run after those with it. */
+  readonly ablated: TrialCounts
+  readonly placebo?: TrialCounts
+  /** Siblings that fail without the fix. */
+  readonly siblings: TrialCounts
+  readonly opposites: TrialCounts
+  readonly corpus: {
+    readonly identical: number
+    readonly same: number
+    readonly breaks: number
+    readonly notChecked: number
+    /** Reason for the first unchecked run. */
+    readonly whyNotChecked?: string
+  }
+  readonly causeSetsHit: { readonly hit: number; readonly all: number }
+  readonly pinnedToChanged: number
+  readonly costUsd?: number
+  readonly forks: number
+  readonly ms: number
+  /** True if no trial with the fix sent anything: the result follows from the tape alone. */
+  readonly isExact: boolean
+  /** Probability of a difference this large if the fix did nothing; 0 if exact. */
+  readonly pValue: number
+}
+
+export interface FixVerdict {
+  /** `untried`: its changed code did not run. */
+  readonly status: 'proven' | 'rejected' | 'undecided' | 'untried'
+  readonly reason: string
+  /** Of an untried fix: why, and the tools that it changes. */
+  readonly code?: 'FIX_TOOL_NOT_RUN'
+  readonly tools?: readonly string[]
+}
+
+export interface ProvenFix {
+  readonly candidate: FixCandidate
+  readonly evidence: FixEvidence
+  readonly verdict: FixVerdict
+  readonly score: number
+  readonly scoreReason: string
+}
+
+export interface FixResult {
+  readonly status:
+    | 'fixed'
+    | 'not-reproduced'
+    | 'flaky'
+    | 'not-fixed'
+    | 'untried'
+    | 'not-forkable'
+    | 'passing'
+  readonly reason: string
+  /** True if a limit ended the trials before everything was decided. */
+  readonly isCutShort?: true
+  readonly reproduced: { readonly trials: number; readonly failed: number }
+  readonly symptoms: readonly Symptom[]
+  /** Every candidate that was tried, best first: proven ones before others. */
+  readonly fixes: readonly ProvenFix[]
+  readonly tried: number
+  readonly costUsd?: number
+  readonly forks: number
+  readonly ms: number
+}
+
+export interface ProveOptions {
+  /** Maximum probability of calling any false fix proven (default: 0.05). */
+  readonly alpha?: number
+  /** Lower bound of the pass rate that a fix must reach (default: 0.7). */
+  readonly target?: number
+  readonly maxForks?: number
+  readonly maxUsd?: number
+  /** Maximum number of concurrent live trials (default: 1). */
+  readonly jobs?: number
+  /** Number of proven fixes after which to stop (default: 3). */
+  readonly enough?: number
+  /** Other failing runs of the same class, by path. They are not used to write candidates. */
+  readonly siblings?: readonly string[]
+  /** Runs with the opposite expected outcome, by path. */
+  readonly opposites?: readonly string[]
+  readonly signal?: AbortSignal
+}
+
+/** Number of trials of an arm that involves chance. */
+const FIRST_TRIALS = 5
+const MAX_TRIALS = 40
+/** A candidate whose first trials all fail is given up after this many. */
+const MAX_FIRST_FAILURES = 3
+const MAX_UNDEFINED = 5
+
+/** Stops the trials. Users never see it as an error: the result contains what is known so far. */
+class BudgetSpent extends Error {}
+
+/**
+ * Tries candidates against the failing run, a control arm, siblings, opposites and the corpus.
+ * Starts no process itself. Calls a false fix proven with a probability of at most `alpha` over the
+ * candidates of all rounds (Holm), at any stopping time.
+ */
+export class FixProof {
+  /** Control arms by the step from which they are live; `''` if everything is served. */
+  readonly #controls = new Map<string, Arm>()
+  readonly #unpinned = new Arm()
+  readonly #alpha: number
+  readonly #target: number
+  readonly #jobs: number
+  readonly #maxForks: number
+  readonly #judged: Judged[] = []
+  #candidates = 0
+  #forks = 0
+  #ms = 0
+  #costUsd: number | undefined
+  /** Reason for ending early. */
+  #cutShort: string | undefined
+
+  constructor(
+    /** Replaced when the cause of the failure becomes known. */
+    public context: FixContext,
+    private readonly source: TrialSource,
+    private readonly options: ProveOptions = {},
+  ) {
+    this.#alpha = options.alpha ?? 0.05
+    this.#target = options.target ?? 0.7
+    this.#jobs = options.jobs ?? 1
+    this.#maxForks = options.maxForks ?? DEFAULT_FIX_FORKS
+  }
+
+  /** Reproduces the failure, and tries further candidates if it recurs. */
+  async prove(candidates: readonly FixCandidate[]): Promise<void> {
+    this.#candidates += candidates.length
+    await this.#withinLimits(async () => {
+      const control = await this.#reproduce()
+      if (control.failed === 0) return
+      for (const candidate of candidates) {
+        if (this.#provenCount() >= (this.options.enough ?? 3)) return
+        this.#judged.push(await this.#judge(candidate))
+      }
+    })
+  }
+
+  /**
+   * A recorded failure recurs whenever its tape is served. New answers show whether it was bad
+   * luck. Each costs a whole run, so they are skipped once a fix is proven.
+   */
+  async measureFlakiness(): Promise<void> {
+    const arm = this.#unpinned
+    if (this.status !== 'not-fixed' || !this.#control(undefined).isExact) return
+    await this.#withinLimits(async () => {
+      while (arm.count < FIRST_TRIALS) {
+        await this.#drawInto(arm, FIRST_TRIALS - arm.count, (index) => this.source.unpinned(index))
+        if (arm.verdicts < arm.count || arm.passed > 0) return
+      }
+    })
+  }
+
+  async #withinLimits(work: () => Promise<void>): Promise<void> {
+    if (this.#cutShort !== undefined) return
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof BudgetSpent)) throw error
+      this.#cutShort = error.message
+    }
+  }
+
+  /** If everything is served, one run and one confirmation; else enough for a rough rate. */
+  async #reproduce(): Promise<Arm> {
+    const control = this.#control(undefined)
+    while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
+      await this.#drawControl(undefined, 2)
+    return control
+  }
+
+  get status(): FixResult['status'] {
+    const control = this.#control(undefined)
+    if (this.#provenCount() > 0) return 'fixed'
+    if (control.verdicts === 0 && this.#cutShort === undefined) return 'not-forkable'
+    if (control.failed === 0) return 'not-reproduced'
+    if (this.#flakyArm() !== undefined) return 'flaky'
+    return this.#judged.some(({ verdict }) => verdict.status === 'untried')
+      ? 'untried'
+      : 'not-fixed'
+  }
+
+  /** An arm without a fix in which some trials passed. */
+  #flakyArm(): Arm | undefined {
+    return [this.#unpinned, ...this.#controls.values()].find(({ passed }) => passed > 0)
+  }
+
+  get result(): FixResult {
+    const { status } = this
+    const control = this.#control(undefined)
+    const fixes = rankFixes(this.#afterHolm())
+    return {
+      status,
+      reason: this.#cutShort ?? statusReason(status, this.#flakyArm() ?? control, fixes),
+      ...(this.#cutShort !== undefined && { isCutShort: true }),
+      reproduced: { trials: control.verdicts, failed: control.failed },
+      symptoms: this.context.symptoms,
+      fixes,
+      tried: this.#judged.filter(({ verdict }) => verdict.status !== 'untried').length,
+      ...(this.#costUsd !== undefined && { costUsd: this.#costUsd }),
+      forks: this.#forks,
+      ms: this.#ms,
+    }
+  }
+
+  // ── One candidate ─────────────────────────────────────────────────────────
+
+  async #judge(candidate: FixCandidate): Promise<Judged> {
+    const fixed = new Arm()
+    const evidence: CollectedEvidence = { fixed, before: this.#forks }
+    const judged = (status: FixVerdict['status'], reason: string, pValue = 1): Judged =>
+      this.#conclude(candidate, evidence, { status, reason }, pValue)
+
+    try {
+      const trials = await this.#tryFixed(candidate, fixed)
+      if (trials?.status === 'untried')
+        return this.#conclude(candidate, { ...evidence, fixed: new Arm() }, trials, 1)
+      if (trials !== undefined) return judged(trials.status, trials.reason)
+      const control = this.#control(fixed.liveFrom)
+      evidence.control = control
+
+      // One more run without the fix: the failure must recur.
+      const isExact = fixed.isExact && control.isExact
+      const before = control.counts()
+      await this.#drawControl(fixed.liveFrom, 1)
+      const after = control.counts()
+      evidence.ablated = {
+        trials: after.trials - before.trials,
+        passed: after.passed - before.passed,
+      }
+      if (isExact && control.passed > 0)
+        return judged('rejected', 'The run also passes without the fix.')
+
+      const pValue = isExact ? 0 : differencePValue(fixed, control)
+      if (!isExact && pValue > this.#alpha)
+        return judged(
+          'undecided',
+          `It is not clearly better than no fix: ${fixed.rate} against ${control.rate}.`,
+          pValue,
+        )
+
+      for (const check of this.#checks) {
+        const why = await check(candidate, evidence)
+        if (why !== undefined) return judged('rejected', why)
+      }
+      return judged(
+        'proven',
+        isExact
+          ? 'The recorded run passes with the fix and fails without it.'
+          : `It passes ${fixed.rate} with the fix and ${control.rate} without it.`,
+        pValue,
+      )
+    } catch (error) {
+      if (error instanceof BudgetSpent) {
+        this.#judged.push(judged('undecided', error.message))
+      }
+      throw error
+    }
+  }
+
+  /** Runs with the fix until decided. Returns undefined if it passes often enough. */
+  async #tryFixed(candidate: FixCandidate, fixed: Arm): Promise<FixVerdict | undefined> {
+    for (;;) {
+      // One failure of a recorded run decides, so only live trials run concurrently.
+      const wanted = fixed.isExact ? 1 : this.#jobs
+      const trial = await this.#drawInto(fixed, wanted, (index) =>
+        this.source.failing(candidate, index),
+      )
+      // The run shows nothing about code that did not run.
+      if (trial.notRun !== undefined && trial.verdict !== 'pass')
+        return {
+          status: 'untried',
+          reason: `It changes the code of ${trial.notRun.join(', ')}, which runs only in a sandbox.`,
+          code: 'FIX_TOOL_NOT_RUN',
+          tools: trial.notRun,
+        }
+      // A call refused before anything was sent is refused every time.
+      const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
+      if (fixed.passed === 0 && fixed.undefinedCount >= (isCertain ? 1 : MAX_UNDEFINED))
+        return noVerdict(trial)
+      if (fixed.verdicts === 0) continue
+      // The run shows nothing about code that only a tool calls, if that tool did not run.
+      if (fixed.isExact && fixed.passed === 0 && trial.servedTools !== undefined)
+        return undecided(
+          `With it, the run is the same as before. Code that only ${trial.servedTools.join(', ')} calls did not run, because the tape answered.`,
+        )
+      const stillFails = `The run still fails with the fix: ${trial.reason}`
+      if (fixed.isExact && fixed.failed > 0) return rejected(stillFails)
+      if (fixed.isExact && fixed.passed >= 2) return undefined
+      if (fixed.isExact) continue
+      if (this.#provenCount() > 0)
+        return undecided('It needs live requests, and another fix is already proven.')
+      if (fixed.passed === 0 && fixed.failed >= MAX_FIRST_FAILURES) return rejected(stillFails)
+      const { high, low } = fixed.bounds(0.05)
+      if (high < this.#target)
+        return rejected(`It passes only ${fixed.rate} with the fix: ${trial.reason}`)
+      const control = this.#control(fixed.liveFrom)
+      const isOftenEnough = low >= this.#target
+      // A control arm that always fails separates quickly, so it needs fewer trials than the fix.
+      const controls = isOftenEnough ? fixed.verdicts : Math.ceil(fixed.verdicts / 3)
+      while (control.verdicts < (control.isExact ? 2 : controls)) {
+        const missing = control.isExact ? 1 : controls - control.verdicts
+        await this.#drawControl(fixed.liveFrom, missing)
+        if (control.undefinedCount >= MAX_UNDEFINED) break
+        if (isApart(fixed, control, this.#alpha / this.#candidates)) break
+      }
+      if (control.verdicts === 0 && control.count >= MAX_UNDEFINED)
+        return undecided(`No run without the fix came to a verdict: ${control.lastReason}`)
+      const isBetter = isApart(fixed, control, this.#alpha / this.#candidates)
+      if (isBetter && isOftenEnough) return undefined
+      if (fixed.count >= MAX_TRIALS)
+        return isOftenEnough
+          ? undefined
+          : undecided(`It passes ${fixed.rate} with the fix, which is not often enough.`)
+    }
+  }
+
+  /** Further checks of a fix that works. Each adds evidence, and may return why to reject. */
+  readonly #checks: readonly ((
+    candidate: FixCandidate,
+    evidence: CollectedEvidence,
+  ) => Promise<string | undefined>)[] = [
+    // The same change at an unrelated location must not help.
+    async (candidate, evidence) => {
+      const { placebo } = candidate
+      if (placebo === undefined) return undefined
+      const arm = (evidence.placebo = new Arm())
+      while (arm.count < FIRST_TRIALS) {
+        const trial = await this.#draw(() => this.source.failing(placebo, arm.count))
+        arm.take(trial)
+        if (arm.isExact || arm.failed > FIRST_TRIALS / 2) break
+      }
+      return arm.passed > arm.failed
+        ? 'The same change at an unrelated location also makes the run pass.'
+        : undefined
+    },
+    // At least one sibling that fails without the fix must pass with it.
+    async (candidate, evidence) => {
+      let trials = 0
+      let passed = 0
+      for (const tape of this.options.siblings ?? []) {
+        const verdictWith = (fix: FixCandidate | undefined): Promise<FixTrial['verdict']> =>
+          this.#sample((index) => this.source.sibling(fix, tape, index))
+        if ((await verdictWith(undefined)) !== 'fail') continue
+        trials++
+        if ((await verdictWith(candidate)) === 'pass') passed++
+        evidence.siblings = { trials, passed }
+      }
+      return trials > 0 && passed === 0
+        ? `It repairs none of ${trials} other failing runs of this kind, so it fits only this one.`
+        : undefined
+    },
+    // Opposites must keep their outcome.
+    async (candidate, evidence) => {
+      let trials = 0
+      let passed = 0
+      for (const tape of this.options.opposites ?? []) {
+        const verdict = await this.#sample(() => this.source.opposite(candidate, tape))
+        if (verdict === 'undefined') continue
+        trials++
+        if (verdict === 'pass') passed++
+        evidence.opposites = { trials, passed }
+        if (verdict === 'fail')
+          return `It changes the outcome of a run that must not change: ${tape}.`
+      }
+      return undefined
+    },
+    // Passing runs must still pass.
+    async (candidate, evidence) => {
+      this.#checkLimits({ isFork: false })
+      const corpus = (evidence.corpus = await this.source.corpus(candidate))
+      const broken = corpus.filter(({ result }) => result === 'breaks')
+      const [first] = broken
+      return (
+        first &&
+        `It breaks ${broken.length} of ${corpus.length} passing runs: ${first.reason ?? first.tape}.`
+      )
+    },
+  ]
+
+  /** Verdict on one tape: the first trial, or two out of three if chance is involved. */
+  async #sample(trial: (index: number) => Promise<FixTrial>): Promise<FixTrial['verdict']> {
+    const arm = new Arm()
+    while (arm.count < 3) {
+      arm.take(await this.#draw(() => trial(arm.count)))
+      if (arm.isExact || arm.passed >= 2 || arm.failed >= 2) break
+    }
+    if (arm.verdicts === 0) return 'undefined'
+    return arm.passed > arm.failed ? 'pass' : 'fail'
+  }
+
+  // ── Trials ────────────────────────────────────────────────────────────────
+
+  #control(liveFrom: string | undefined): Arm {
+    const key = liveFrom ?? ''
+    const known = this.#controls.get(key)
+    if (known !== undefined) return known
+    const arm = new Arm()
+    this.#controls.set(key, arm)
+    return arm
+  }
+
+  async #drawControl(liveFrom: string | undefined, wanted: number): Promise<void> {
+    await this.#drawInto(this.#control(liveFrom), wanted, (index) =>
+      this.source.failing(undefined, index, liveFrom),
+    )
+  }
+
+  /** Runs up to `wanted` trials of an arm concurrently, and returns the last. */
+  async #drawInto(
+    arm: Arm,
+    wanted: number,
+    trial: (index: number) => Promise<FixTrial>,
+  ): Promise<FixTrial> {
+    const count = Math.max(1, Math.min(wanted, this.#jobs, this.#maxForks - this.#forks))
+    const before = arm.count
+    const drawn = await Promise.all(
+      Array.from({ length: count }, (_, at) => this.#draw(() => trial(before + at))),
+    )
+    for (const each of drawn) arm.take(each)
+    return drawn.at(-1)!
+  }
+
+  async #draw(trial: () => Promise<FixTrial>): Promise<FixTrial> {
+    this.#checkLimits({ isFork: true })
+    const result = await trial()
+    if (result.isStored !== true) this.#forks++
+    this.#ms += result.ms
+    if (result.costUsd !== undefined) this.#costUsd = (this.#costUsd ?? 0) + result.costUsd
+    return result
+  }
+
+  #checkLimits({ isFork }: { readonly isFork: boolean }): void {
+    const { signal, maxUsd } = this.options
+    if (signal?.aborted === true) throw new BudgetSpent('Stopped before it was decided.')
+    if (isFork && this.#forks >= this.#maxForks)
+      throw new BudgetSpent(`The limit of ${this.#maxForks} trials was reached.`)
+    if (maxUsd !== undefined && (this.#costUsd ?? 0) > maxUsd)
+      throw new BudgetSpent(`The limit of $${maxUsd} was reached.`)
+  }
+
+  // ── Conclusion ────────────────────────────────────────────────────────────
+
+  #conclude(
+    candidate: FixCandidate,
+    collected: CollectedEvidence,
+    verdict: FixVerdict,
+    pValue: number,
+  ): Judged {
+    const { fixed, placebo, corpus = [] } = collected
+    const control = collected.control ?? this.#control(fixed.liveFrom)
+    const isExact = fixed.isExact && control.isExact
+    const count = (result: CorpusResult['result']): number =>
+      corpus.filter((each) => each.result === result).length
+    const whyNotChecked = corpus.find(({ result }) => result === 'not-checked')?.reason
+    const evidence: FixEvidence = {
+      control: control.counts(),
+      fixed: {
+        ...fixed.counts(),
+        low: isExact && fixed.failed === 0 && fixed.passed > 0 ? 1 : fixed.bounds(0.05).low,
+      },
+      ablated: collected.ablated ?? NO_TRIALS,
+      ...(placebo !== undefined && { placebo: placebo.counts() }),
+      siblings: collected.siblings ?? NO_TRIALS,
+      opposites: collected.opposites ?? NO_TRIALS,
+      corpus: {
+        identical: count('identical'),
+        same: count('same-outcome'),
+        breaks: count('breaks'),
+        notChecked: count('not-checked'),
+        ...(whyNotChecked !== undefined && { whyNotChecked }),
+      },
+      causeSetsHit: this.#causeSetsHit(candidate, fixed),
+      pinnedToChanged: fixed.pinnedToChanged,
+      ...(fixed.costUsd !== undefined && { costUsd: fixed.costUsd }),
+      forks: this.#forks - collected.before,
+      ms: fixed.ms,
+      isExact,
+      pValue,
+    }
+    return { candidate, evidence, verdict }
+  }
+
+  /**
+   * A cause set is hit if the fix changes one of its steps, or if the run passes although these
+   * steps gave their recorded answers.
+   */
+  #causeSetsHit(candidate: FixCandidate, fixed: Arm): FixEvidence['causeSetsHit'] {
+    const causes = this.context.findings?.causes ?? []
+    const hit = causes.filter(
+      ({ steps }) =>
+        steps.some((step) => candidate.steps.includes(step)) ||
+        (fixed.passed > 0 && steps.every((step) => isBefore(step, fixed.liveFrom))),
+    )
+    return { hit: hit.length, all: causes.length }
+  }
+
+  #provenCount(): number {
+    return this.#judged.filter(({ verdict }) => verdict.status === 'proven').length
+  }
+
+  /** Applies Holm's procedure. Fixes that it does not confirm become undecided. */
+  #afterHolm(): Judged[] {
+    const order = this.#judged
+      .filter(({ verdict }) => verdict.status === 'proven')
+      .toSorted((left, right) => left.evidence.pValue - right.evidence.pValue)
+    const refuted = new Set<Judged>()
+    let isOver = false
+    order.forEach((judged, rank) => {
+      isOver ||= judged.evidence.pValue > this.#alpha / (this.#candidates - rank)
+      if (isOver) refuted.add(judged)
+    })
+    return this.#judged.map((judged) =>
+      refuted.has(judged)
+        ? {
+            ...judged,
+            verdict: {
+              status: 'undecided',
+              reason: 'With this many candidates, the difference from no fix may be due to chance.',
+            },
+          }
+        : judged,
+    )
+  }
+}
+
+export const DEFAULT_FIX_FORKS = 300
+
+/** A candidate with its evidence, before it is ranked. */
+export type Judged = Omit<ProvenFix, 'score' | 'scoreReason'>
+
+interface CollectedEvidence {
+  readonly fixed: Arm
+  readonly before: number
+  ablated?: TrialCounts
+  control?: Arm
+  placebo?: Arm
+  siblings?: TrialCounts
+  opposites?: TrialCounts
+  corpus?: readonly CorpusResult[]
+}
+
+const NO_TRIALS: TrialCounts = { trials: 0, passed: 0 }
+
+class Arm {
+  count = 0
+  passed = 0
+  failed = 0
+  pinnedToChanged = 0
+  ms = 0
+  costUsd: number | undefined
+  lastReason = ''
+  /** The earliest step of all trials. */
+  liveFrom: string | undefined
+  #live = 0
+
+  get verdicts(): number {
+    return this.passed + this.failed
+  }
+
+  get undefinedCount(): number {
+    return this.count - this.verdicts
+  }
+
+  /** True if nothing was sent, so that another trial gives the same result. */
+  get isExact(): boolean {
+    return this.#live === 0
+  }
+
+  take(trial: FixTrial): void {
+    this.count++
+    if (trial.verdict === 'pass') this.passed++
+    if (trial.verdict === 'fail') this.failed++
+    this.#live += trial.live
+    this.ms += trial.ms
+    this.lastReason = trial.reason
+    this.pinnedToChanged = Math.max(this.pinnedToChanged, trial.pinnedToChanged)
+    if (trial.costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + trial.costUsd
+    this.liveFrom ??= trial.liveFrom
+    if (Number(trial.liveFrom) < Number(this.liveFrom)) this.liveFrom = trial.liveFrom
+  }
+
+  counts(): TrialCounts {
+    return { trials: this.verdicts, passed: this.passed }
+  }
+
+  bounds(errorRate: number): { readonly low: number; readonly high: number } {
+    return rateBounds(this.passed, this.verdicts, errorRate)
+  }
+
+  /** Passed of all, as in `14/14`. */
+  get rate(): string {
+    return `${this.passed}/${this.verdicts}`
+  }
+}
+
+/** Shares of the prior: always passes and always fails (each), and everything in between. */
+const CERTAIN_SHARE = 0.4
+const OTHER_SHARE = 0.2
+
+/**
+ * Bounds of a rate that stay valid when inspected after every trial, like `confidenceSequence` of
+ * blame, but with a prior that expects 0 or 1: most arms always pass or always fail, and then need
+ * fewer trials. A mixture of martingales is a martingale, so the error rate holds.
+ */
+const rateBounds = (
+  passed: number,
+  trials: number,
+  errorRate: number,
+): { readonly low: number; readonly high: number } => {
+  const wide = confidenceSequence(passed, trials, errorRate * OTHER_SHARE)
+  if (trials === 0 || (passed > 0 && passed < trials)) return wide
+  const edge = (errorRate * CERTAIN_SHARE) ** (1 / trials)
+  return passed === 0
+    ? { low: 0, high: Math.min(wide.high, 1 - edge) }
+    : { low: Math.max(wide.low, edge), high: 1 }
+}
+
+/**
+ * True if the bounds of the arms do not overlap. Both are confidence sequences with half of the
+ * error rate, so this may be checked after every trial.
+ */
+const isApart = (fixed: Arm, control: Arm, errorRate: number): boolean =>
+  fixed.bounds(errorRate / 2).low > controlHigh(control, errorRate / 2)
+
+/** The smallest error rate at which the bounds of two arms do not overlap. */
+const differencePValue = (fixed: Arm, control: Arm): number => {
+  if (!isApart(fixed, control, 0.5)) return 1
+  let apart = Math.log10(0.5)
+  let joined = -12
+  for (let halving = 0; halving < 20; halving++) {
+    const middle = (apart + joined) / 2
+    if (isApart(fixed, control, 10 ** middle)) apart = middle
+    else joined = middle
+  }
+  return 10 ** apart
+}
+
+/** A control arm served from the tape has an exact rate. */
+const controlHigh = (control: Arm, errorRate: number): number =>
+  control.isExact && control.verdicts > 0
+    ? control.passed / control.verdicts
+    : control.bounds(errorRate).high
+
+const isBefore = (step: string, liveFrom: string | undefined): boolean =>
+  liveFrom === undefined || Number(step) < Number(liveFrom)
+
+const rejected = (reason: string): FixVerdict => ({ status: 'rejected', reason })
+
+const undecided = (reason: string): FixVerdict => ({ status: 'undecided', reason })
+
+const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
+  broke !== undefined
+    ? rejected(`The agent breaks with the fix: ${broke}`)
+    : undecided(
+        refused === undefined
+          ? reason
+          : `It needs an answer that the tape does not have, and live requests are not allowed: ${refused}`,
+      )
+
+const statusReason = (
+  status: FixResult['status'],
+  control: Arm,
+  fixes: readonly ProvenFix[],
+): string => {
+  const rate = `${control.failed} of ${control.verdicts}`
+  if (status === 'not-forkable') return `No run came to a verdict: ${control.lastReason}`
+  if (status === 'not-reproduced')
+    return `The failure did not recur: ${control.passed} of ${control.verdicts} runs without a fix passed.`
+  if (status === 'fixed')
+    return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
+  if (status === 'flaky')
+    return `${rate} runs of the unchanged code failed, and no candidate is clearly better.`
+  if (status === 'untried')
+    return `The run fails ${rate} times. A change of a tool was not tried, because there is no sandbox.`
+  return `The run fails ${rate} times, and none of ${fixes.length} candidates is proven to fix it.`
+}

@@ -1,0 +1,841 @@
+import {
+  errorName,
+  type Exchange,
+  isRecord,
+  type JsonRecord,
+  messageText,
+  recordOf,
+  type RunView,
+  stableStringify,
+  type Step,
+  type ToolCallPart,
+  utf8,
+  parseJson,
+  hashText,
+  retryAfterMs,
+} from '@retake/tape'
+import { asJson } from '@retake/tape/diff'
+import { argumentProblems } from './argument-problems.js'
+import { stackSites } from './source-text.js'
+
+/** Kinds of problems that a tape reveals. */
+export type SymptomClass =
+  | 'rate-limit'
+  | 'timeout'
+  | 'authentication'
+  | 'server-error'
+  | 'context-overflow'
+  | 'cut-off-answer'
+  | 'malformed-json'
+  | 'tool-arguments'
+  | 'unknown-tool'
+  | 'response-drift'
+  | 'repeated-call'
+  | 'no-progress'
+  | 'over-budget'
+  | 'nondeterminism'
+  | 'missing-context'
+  | 'untrusted-text'
+  | 'exception'
+  | 'wrong-result'
+
+/**
+ * Something unusual on a tape. Orders candidates and never counts as a failure, because passing
+ * runs often have symptoms too.
+ */
+export interface Symptom {
+  readonly class: SymptomClass
+  readonly step?: string
+  /** Location in the agent's code, as `file:line:column`. */
+  readonly site?: string
+  /** One line in plain English. */
+  readonly evidence: string
+  readonly confidence: 'certain' | 'likely' | 'hint'
+  /** Values that operators need, by name. */
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+export interface FailureError {
+  readonly class: string
+  readonly name?: string
+  readonly message: string
+  readonly stack?: string
+}
+
+/** A user's rule about results of a tool. Returns the problem, or undefined. */
+export interface ResultRule {
+  readonly tool: string
+  readonly check: (result: unknown) => string | undefined
+}
+
+export interface SymptomContext {
+  /** Earlier runs of the same agent, to compare with. */
+  readonly earlier?: readonly RunView[]
+  readonly error?: FailureError
+  readonly budget?: { readonly usd?: number; readonly tokens?: number; readonly steps?: number }
+  readonly rules?: readonly ResultRule[]
+}
+
+/** Reads the symptoms of a run, most certain first. */
+export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symptom[] {
+  const steps = run.steps.map(readStep)
+  const error = context.error ?? failureOf(run)
+  const found = [
+    ...exceptionSymptoms(error),
+    ...transportSymptoms(steps),
+    ...answerSymptoms(steps, error),
+    ...toolCallSymptoms(steps),
+    ...repetitionSymptoms(steps),
+    ...budgetSymptoms(run, context),
+    ...comparisonSymptoms(steps, context.earlier ?? []),
+    ...untrustedSymptoms(steps),
+    ...orderSymptoms(steps),
+    ...droppedSymptoms(steps),
+    ...ruleSymptoms(steps, context.rules ?? []),
+  ]
+  return found.toSorted(
+    (left, right) => CONFIDENCES.indexOf(left.confidence) - CONFIDENCES.indexOf(right.confidence),
+  )
+}
+
+const CONFIDENCES: readonly Symptom['confidence'][] = ['certain', 'likely', 'hint']
+
+const symptomAt = (
+  step: Step | undefined,
+  kind: SymptomClass,
+  confidence: Symptom['confidence'],
+  evidence: string,
+  facts: Symptom['facts'] = {},
+): Symptom => ({
+  class: kind,
+  ...(step && { step: step.label }),
+  ...(step?.site !== undefined && { site: step.site }),
+  evidence,
+  confidence,
+  facts,
+})
+
+/** Facts for detectors, without the conversation, which grows with every step. */
+export interface StepFacts {
+  readonly step: Step
+  /** Same for requests and calls with the same content. */
+  readonly requestKey: number
+  readonly status: number | undefined
+  readonly retryAfterMs: number | undefined
+  /** Error text of the step and the provider, with the provider's code. */
+  readonly errorText: string
+  readonly settings: Readonly<Record<string, string | number | boolean>>
+  readonly tools: readonly ToolSchema[]
+  readonly wantsJson: boolean
+  readonly answerText: string
+  readonly toolCalls: readonly ToolCallPart[]
+  /** Identifiers in tool calls that do not occur in the request, in words. */
+  readonly unseen: readonly string[]
+  /** Text that a program wrote into a request by mistake, such as `[object Object]`. */
+  readonly slip: string | undefined
+  /** The answer as sent; only its beginning if it is long. */
+  readonly responseText: string
+  readonly characters: number
+  /** Hashes of the messages sent, without instructions. */
+  readonly messageKeys: readonly number[]
+  /** A sentence in a message that gives the model instructions. */
+  readonly order: string | undefined
+  /** Result of a tool, or the parsed body of any answer other than a model's. */
+  readonly result: unknown
+}
+
+export interface ToolSchema {
+  readonly name: string
+  readonly schema: JsonRecord
+}
+
+/** Unreadable values are treated as missing. */
+export function readStep(step: Step): StepFacts {
+  try {
+    const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
+    return exchange === undefined ? callFacts(step) : exchangeFacts(step, exchange)
+  } catch {
+    return { ...NO_FACTS, step, requestKey: step.seq, errorText: step.error ?? '' }
+  }
+}
+
+const NO_FACTS = {
+  status: undefined,
+  retryAfterMs: undefined,
+  errorText: '',
+  settings: {},
+  tools: [],
+  wantsJson: false,
+  answerText: '',
+  toolCalls: [],
+  unseen: [],
+  slip: undefined,
+  responseText: '',
+  characters: 0,
+  messageKeys: [],
+  order: undefined,
+  result: undefined,
+}
+
+const callFacts = (step: Step): StepFacts => {
+  const call = step.call()
+  const text = call?.output.map(({ bytes }) => utf8(bytes) ?? '').join('')
+  return {
+    ...NO_FACTS,
+    step,
+    requestKey: hashText(`${step.title} ${stableStringify(asJson(call?.args))}`),
+    errorText: `${step.error ?? ''} ${step.failure?.code ?? ''}`,
+    result: asJson(call?.result) ?? (text === '' ? undefined : text),
+  }
+}
+
+const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
+  const { request, response } = exchange
+  const settings = recordOf(request.json)
+  const isModel = step.kind === 'model'
+  const requestText = request.text ?? ''
+  const toolCalls = isModel ? step.toolCalls : []
+  return {
+    step,
+    requestKey: hashText(`${request.method} ${request.url} ${requestText}`),
+    status: response?.status,
+    retryAfterMs: retryAfterMs(response?.headers ?? [], step.startedAt),
+    errorText: [
+      step.error ?? '',
+      step.failure?.name ?? '',
+      step.failure?.code ?? '',
+      (response?.status ?? 0) >= 400 ? (response?.text?.slice(0, 4000) ?? '') : '',
+    ].join(' '),
+    settings: isModel ? settingsOf(settings) : {},
+    tools: isModel ? toolSchemas(settings) : [],
+    wantsJson: isModel && /json/i.test(wordsAboutFormat(settings, exchange)),
+    answerText: isModel ? step.answer().map(messageText).join('\n') : '',
+    toolCalls,
+    unseen: toolCalls.flatMap((call) => unseenValues(call, requestText)),
+    slip: isModel ? SLIP.exec(requestText)?.[0] : undefined,
+    responseText: response?.text?.slice(0, 4000) ?? '',
+    characters: requestText.length,
+    messageKeys: exchange.messages
+      .filter(({ role }) => role !== 'system' && role !== 'developer')
+      .map((message) => hashText(JSON.stringify(message))),
+    order: exchange.messages
+      .filter(({ role }) => role === 'user' || role === 'tool')
+      .map((message) => sentenceWith(ORDER, quotedText(message)))
+      .find((found) => found !== undefined),
+    result: isModel ? undefined : (response?.json ?? response?.text),
+  }
+}
+
+/** Text of a message. Tool results have no text of their own, so they are serialized. */
+const quotedText = (message: Exchange['messages'][number]): string =>
+  message.role === 'tool' ? JSON.stringify(message) : messageText(message)
+
+/** How JavaScript prints values that were not meant to become text. */
+const SLIP = /\[object (?:Object|Promise|Map|Set)\]|\bundefined\b|\bNaN\b|\[native code\]/
+
+/** Scalar settings of a request, without conversation and tools. */
+const settingsOf = (json: JsonRecord): StepFacts['settings'] =>
+  Object.fromEntries(
+    Object.entries({
+      ...recordOf(json['generationConfig']),
+      ...recordOf(json['inferenceConfig']),
+      ...recordOf(json['options']),
+      ...json,
+    }).filter((entry): entry is [string, string | number | boolean] =>
+      ['number', 'string', 'boolean'].includes(typeof entry[1]),
+    ),
+  )
+
+const wordsAboutFormat = (json: JsonRecord, { messages }: Exchange): string =>
+  [
+    json['response_format'],
+    json['format'],
+    recordOf(json['text'])['format'],
+    recordOf(json['generationConfig'])['responseMimeType'],
+  ]
+    .filter((value) => value !== undefined)
+    .map((value) => `json ${JSON.stringify(value)}`)
+    .concat(
+      messages
+        .filter(({ role }) => role !== 'assistant' && role !== 'tool')
+        .map((message) => messageText(message)),
+    )
+    .join(' ')
+
+/** Tools that a request offers, in the formats of all providers. */
+const toolSchemas = (json: JsonRecord): ToolSchema[] => {
+  const listed = [json['tools'], recordOf(json['toolConfig'])['tools']].flatMap((tools) =>
+    Array.isArray(tools) ? (tools as unknown[]) : [],
+  )
+  return listed.filter(isRecord).flatMap((tool) => {
+    const declared = tool['functionDeclarations']
+    const many = Array.isArray(declared) ? declared.filter(isRecord) : undefined
+    const definitions = many ?? [recordOf(tool['function'] ?? tool['toolSpec'] ?? tool)]
+    return definitions.flatMap((definition) => {
+      const { name, parameters, input_schema: anthropic, inputSchema } = definition
+      const schema = parameters ?? anthropic ?? recordOf(inputSchema)['json'] ?? inputSchema
+      return typeof name === 'string' ? [{ name, schema: recordOf(schema) }] : []
+    })
+  })
+}
+
+// ── Exceptions ──────────────────────────────────────────────────────────────
+
+/** The error that ended a run, as recorded or as printed by Node. */
+export function failureOf(run: RunView): FailureError | undefined {
+  const recorded = run.exit?.error
+  if (recorded !== undefined) return recorded
+  if (run.exit?.code === 0 || run.exit === undefined) return undefined
+  const printed = run.outputs
+    .filter(({ stream }) => stream === 'stderr')
+    .map((output) => utf8(run.outputBytes(output)) ?? '')
+    .join('')
+  return printedError(printed.slice(-PRINTED_MAX))
+}
+
+const PRINTED_MAX = 100_000
+
+/** The last error with a stack in the output of a program. */
+const printedError = (text: string): FailureError | undefined => {
+  const pattern =
+    /^(?:Uncaught )?([A-Z][\w$]*)(?: \[[^\]\n]+\])?(?:: ([^\n]*(?:\n(?! {4}at )[^\n]*){0,5}?))?\n((?: {4}at [^\n]*\n?)+)/gm
+  const last = [...text.matchAll(pattern)].at(-1)
+  if (last === undefined) return undefined
+  const [stack, name = 'Error', message = ''] = last
+  return { class: name, message, stack }
+}
+
+const exceptionSymptoms = (error: FailureError | undefined): Symptom[] => {
+  if (error === undefined) return []
+  const [site] = stackSites(error.stack)
+  const { message } = error
+  const name = errorName(error)
+  const evidence = `The agent threw ${name}: ${clip(message)}`
+  const facts = { error: name, message, ...missingProperty(message) }
+  const symptom = symptomAt(undefined, 'exception', 'certain', evidence, facts)
+  return [site === undefined ? symptom : { ...symptom, site }]
+}
+
+/** Names in the messages of V8's type errors. */
+const missingProperty = (message: string): Record<string, unknown> => {
+  const read = /Cannot (?:read|set) propert(?:y|ies) of (undefined|null) \(\w+ '([^']+)'\)/.exec(
+    message,
+  )
+  if (read !== null) return { of: read[1], property: read[2] }
+  const called = /^[\w$.[\]()'" ]+ is not (a function|iterable|defined)/.exec(message)
+  return called === null ? {} : { isNot: called[1] }
+}
+
+const clip = (text: string, length = 160): string => {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`
+}
+
+// ── Transport ───────────────────────────────────────────────────────────────
+
+const OVERFLOW =
+  /context[_ ](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|request_too_large|input is too long|exceeds? the (?:maximum|model'?s?) (?:number of tokens|context)/i
+const NO_MODEL =
+  /(?:model|deployment)\b.{0,80}(?:does not exist|not found|not exist|deprecat|decommission|retired|not supported|unknown|no longer)|unknown model|invalid model/i
+/** Ignores the body, where a match could span unrelated sentences. */
+const isNoModel = ({ step, status, errorText, settings }: StepFacts): boolean =>
+  errorText.includes('model_not_found') ||
+  NO_MODEL.test(step.error ?? '') ||
+  (status === 404 &&
+    typeof settings['model'] === 'string' &&
+    (step.error ?? '').includes(settings['model']))
+const TIMED_OUT = /time[d-]?[ -]?out|ETIMEDOUT|TimeoutError|deadline exceeded|UND_ERR_\w*TIMEOUT/i
+const CONNECTION =
+  /ECONNRE\w+|EPIPE|socket hang up|terminated|UND_ERR_SOCKET|fetch failed|other side closed/i
+
+/** Failed requests that no retry repaired. */
+const transportSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
+  const finished = new Set(
+    steps.filter(({ step }) => step.state === 'done').map(({ requestKey }) => requestKey),
+  )
+  const last = new Map(steps.map((facts) => [facts.requestKey, facts]))
+  return [...last.values()]
+    .filter(({ step, requestKey }) => isTrouble(step) && !finished.has(requestKey))
+    .flatMap((facts) => {
+      const found = transportSymptom(facts)
+      const attempts = steps.filter(({ requestKey }) => requestKey === facts.requestKey).length
+      return found === undefined ? [] : [{ ...found, facts: { ...found.facts, attempts } }]
+    })
+}
+
+const isTrouble = ({ kind, state }: Step): boolean =>
+  (kind === 'model' || kind === 'http' || kind === 'tool' || kind === 'mcp') &&
+  (state === 'failed' || state === 'aborted' || state === 'in doubt')
+
+const transportSymptom = (facts: StepFacts): Symptom | undefined => {
+  const { step, errorText, settings, retryAfterMs } = facts
+  const { status = 0 } = facts
+  const isModel = step.kind === 'model'
+  const isRequest = isModel || step.kind === 'http'
+  const what = isModel ? 'The model' : step.kind === 'tool' ? 'The tool' : 'The server'
+  const error = clip(step.error ?? '')
+  const found = (kind: SymptomClass, evidence: string, values: Symptom['facts'] = {}): Symptom =>
+    symptomAt(step, kind, 'certain', evidence, { status: facts.status, ...values })
+  if (isRequest && (status === 429 || (status === 0 && /rate.?limit/i.test(errorText)))) {
+    const after = retryAfterMs === undefined ? '' : `, and asked to wait ${retryAfterMs / 1000} s`
+    const evidence = `${what} refused with ${status || 'a rate limit'}${after}.`
+    return found('rate-limit', evidence, { retryAfterMs })
+  }
+  if (isRequest && (status === 401 || status === 403))
+    return found('authentication', `${what} refused the credentials with ${status}.`)
+  if (isModel && OVERFLOW.test(errorText)) {
+    const sizes = [...errorText.matchAll(/\b(\d[\d,]{2,})\b/g)]
+      .map(([, number]) => Number(number!.replaceAll(',', '')))
+      .filter((number) => number >= 256 && number !== status)
+    return found('context-overflow', `The request was longer than the model accepts: ${error}`, {
+      characters: facts.characters,
+      window: sizes.length > 0 ? Math.min(...sizes) : undefined,
+      tokens: sizes.length > 1 ? Math.max(...sizes) : undefined,
+    })
+  }
+  if (isModel && (status === 404 || status === 400) && isNoModel(facts)) {
+    const missingModel = settings['model'] ?? step.model
+    const evidence = `The provider has no model ${String(missingModel ?? '')}: ${error}`
+    return found('server-error', evidence, { missingModel, provider: step.provider })
+  }
+  const isTimedOut = status === 408 || status === 504 || TIMED_OUT.test(errorText)
+  if (isTimedOut || (isRequest && step.state === 'aborted' && status === 0)) {
+    const { latencyMs } = step
+    const took = latencyMs === undefined ? '' : ` (${Math.round(latencyMs)} ms)`
+    const evidence = `No answer in time${took}: ${clip(step.error ?? 'the agent gave up')}`
+    return symptomAt(step, 'timeout', isTimedOut ? 'certain' : 'likely', evidence, { latencyMs })
+  }
+  if (isRequest && (status >= 500 || CONNECTION.test(errorText))) {
+    const evidence = `${what} failed with ${status || clip(step.error ?? 'a broken connection', 60)}.`
+    return found('server-error', evidence, { isTransient: true })
+  }
+  if (isRequest && status >= 400)
+    return found('server-error', `${what} rejected the request with ${status}: ${error}`, {
+      isRejected: true,
+      message: clip(errorText, 1000),
+      isModel,
+    })
+  return undefined
+}
+
+// ── Answers of models ───────────────────────────────────────────────────────
+
+const CUT_OFF = /^(?:length|max_tokens|max_output_tokens|incomplete|MAX_TOKENS)$/
+const JSON_ERROR = /\bJSON\b|Unexpected (?:token|end of|non-whitespace|string|number)/
+
+const answerSymptoms = (
+  steps: readonly StepFacts[],
+  error: FailureError | undefined,
+): Symptom[] => {
+  const isJsonError =
+    error !== undefined && /SyntaxError/.test(error.class) && JSON_ERROR.test(error.message)
+  const models = steps.filter(({ step }) => step.kind === 'model' && step.state === 'done')
+  return models.flatMap((facts): Symptom[] => {
+    const { step, settings, answerText, toolCalls } = facts
+    const found: Symptom[] = slipSymptoms(facts)
+    const isCutOff = CUT_OFF.test(step.finishReason ?? '')
+    if (isCutOff) {
+      const maxTokens = LIMIT_NAMES.map((name) => settings[name]).find(
+        (value) => typeof value === 'number',
+      )
+      const limit = maxTokens === undefined ? '' : ` (${maxTokens})`
+      const evidence = `The answer ended at its limit of tokens${limit}, not where the model meant to stop.`
+      found.push(symptomAt(step, 'cut-off-answer', 'certain', evidence, { maxTokens }))
+    }
+    const broken = toolCalls.find(({ args }) => typeof args === 'string' && args.trim() !== '')
+    if (broken !== undefined) {
+      const text = String(broken.args)
+      const evidence = `The arguments of ${broken.name} are not valid JSON: ${clip(text, 80)}`
+      const trouble = { kind: jsonTrouble(text) ?? 'broken', isCutOff }
+      found.push(symptomAt(step, 'malformed-json', 'certain', evidence, trouble))
+    }
+    const kind = toolCalls.length === 0 ? jsonTrouble(answerText) : undefined
+    const isLast = facts === models.at(-1)
+    if (kind !== undefined && (facts.wantsJson || (isJsonError && isLast))) {
+      const evidence = `The model was to answer in JSON and wrote ${TROUBLE[kind]}: ${clip(answerText, 80)}`
+      const confidence = isJsonError ? 'certain' : 'likely'
+      found.push(symptomAt(step, 'malformed-json', confidence, evidence, { kind, isCutOff }))
+    }
+    return found
+  })
+}
+
+/** Text that a program wrote into a request by mistake, and settings that invite mistakes. */
+const slipSymptoms = ({ step, slip, settings }: StepFacts): Symptom[] => {
+  const found: Symptom[] = []
+  const { temperature } = settings
+  if (typeof temperature === 'number' && temperature > 1) {
+    const evidence = `The model ran at temperature ${temperature}.`
+    found.push(symptomAt(step, 'nondeterminism', 'hint', evidence))
+  }
+  if (slip === undefined) return found
+  const evidence = `The model was sent “${slip}” instead of a value.`
+  const kind = /Promise/.test(slip) ? 'promise' : 'object'
+  found.push(
+    slip.startsWith('[object')
+      ? symptomAt(step, 'malformed-json', 'certain', evidence, { kind })
+      : symptomAt(step, 'missing-context', 'hint', evidence),
+  )
+  return found
+}
+
+const LIMIT_NAMES = [
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'maxOutputTokens',
+  'maxTokens',
+  'num_predict',
+]
+
+/** Reasons why a text that contains JSON is not JSON itself, as the end of a sentence. */
+const TROUBLE = {
+  fence: 'it inside a code fence',
+  around: 'words around it',
+  literals: 'trailing commas or words that JSON does not have',
+  broken: 'something that cannot be repaired',
+  prose: 'prose',
+} as const
+
+/** Returns undefined for valid JSON. */
+const jsonTrouble = (text: string): keyof typeof TROUBLE | undefined => {
+  if (isJson(text)) return undefined
+  const start = text.search(/[[{]/)
+  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
+  if (start < 0) return 'prose'
+  const inner = text.slice(start, end + 1)
+  if (isJson(inner)) return text.includes('```') ? 'fence' : 'around'
+  return isJson(withoutSlips(inner)) ? 'literals' : 'broken'
+}
+
+const isJson = (text: string): boolean => parseJson(text) !== undefined
+
+/** The same replacement as in the function that `repair-json` writes. */
+const withoutSlips = (text: string): string =>
+  text.replaceAll(
+    /("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])|\b(True|False|None)\b/g,
+    (_, string?: string, word?: string) =>
+      string ?? (word === undefined ? '' : word === 'None' ? 'null' : word.toLowerCase()),
+  )
+
+// ── Tool calls ──────────────────────────────────────────────────────────────
+
+const toolCallSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
+  steps.flatMap(({ step, tools, toolCalls, unseen }) => {
+    if (tools.length === 0) return []
+    const found = toolCalls.flatMap(({ name, args }): Symptom[] => {
+      const tool = tools.find((each) => each.name === name)
+      if (tool === undefined) {
+        const evidence = `The model called ${name}, which the request does not offer.`
+        const facts = { tools: tools.map((each) => each.name) }
+        return [symptomAt(step, 'unknown-tool', 'certain', evidence, facts)]
+      }
+      const problems = isRecord(args) ? argumentProblems(args, tool.schema) : []
+      if (problems.length === 0) return []
+      const evidence = `Arguments of ${name} do not match its schema: ${problems.slice(0, 3).join('; ')}.`
+      return [symptomAt(step, 'tool-arguments', 'certain', evidence, { tools })]
+    })
+    const missing = unseen.slice(0, 3).map((each) => {
+      const evidence = `${each}, which the model had not seen.`
+      return symptomAt(step, 'missing-context', 'hint', evidence)
+    })
+    return [...found, ...missing]
+  })
+
+/**
+ * Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores words,
+ * which may be the model's own.
+ */
+const unseenValues = ({ name, args }: ToolCallPart, requestText: string): string[] => {
+  if (!isRecord(args)) return []
+  const text = requestText.toLowerCase()
+  return Object.entries(args).flatMap(([path, given]) => {
+    const value = typeof given === 'number' ? String(given) : given
+    if (typeof value !== 'string' || !isIdentifier(value)) return []
+    if (text.includes(value.toLowerCase())) return []
+    return [`${name} was called with ${path} = ${clip(value, 40)}`]
+  })
+}
+
+const isIdentifier = (value: string): boolean =>
+  value.length >= 4 &&
+  value.length <= 80 &&
+  !/\s/.test(value) &&
+  (/\d{3,}/.test(value) || /@/.test(value) || /\w+[-_]\w*\d/.test(value)) &&
+  !/^\d{4}-\d\d-\d\d/.test(value)
+
+// ── Repetition ──────────────────────────────────────────────────────────────
+
+const WRITING =
+  /(?:^|[_\-.]|\b)(?:create|send|add|book|pay|charge|refund|transfer|delete|remove|cancel|insert|update|write|post|put|submit|order|email|notify|issue|place|reserve|withdraw|deposit)/i
+
+const REPEATED = 3
+
+const repetitionSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
+  const found: Symptom[] = []
+  const groups = new Map<string, StepFacts[]>()
+  for (const facts of steps) {
+    if (facts.step.kind !== 'tool') continue
+    const name = facts.step.toolName ?? facts.step.title
+    const key = `${name} ${facts.requestKey}`
+    groups.set(key, [...(groups.get(key) ?? []), facts])
+  }
+  for (const group of groups.values()) {
+    const name = group[0]!.step.toolName ?? group[0]!.step.title
+    const writes = WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
+    const done = group.filter(({ step }) => step.state === 'done')
+    const isWriteTwice = writes && done.length >= 2
+    const results = new Set(
+      group.map(({ result, errorText }) => `${stableStringify(asJson(result))} ${errorText}`),
+    )
+    if (!isWriteTwice && (group.length < REPEATED || results.size > 1)) continue
+    const evidence = `${name} was called ${group.length} times with the same arguments.`
+    const facts = { tool: name, writes }
+    const confidence = writes ? 'certain' : 'likely'
+    found.push(symptomAt(group.at(-1)!.step, 'repeated-call', confidence, evidence, facts))
+  }
+  const models = steps.filter(isAnswered)
+  return [...found, ...findCycle(models)]
+}
+
+const isAnswered = ({ step }: StepFacts): boolean => step.kind === 'model' && step.state === 'done'
+
+const answerOf = ({ answerText, toolCalls }: StepFacts): string =>
+  `${answerText} ${toolCalls.map(({ name, args }) => name + stableStringify(asJson(args))).join()}`
+
+/** Repeated answers at the end of a run. */
+const findCycle = (models: readonly StepFacts[]): Symptom[] => {
+  const answers = models.map(answerOf)
+  for (const period of [1, 2, 3]) {
+    const last = answers.slice(-period)
+    let count = 0
+    while (
+      answers.length >= (count + 1) * period &&
+      last.every((answer, at) => answer === answers[answers.length - (count + 1) * period + at])
+    )
+      count++
+    if (count < REPEATED || last.every((answer) => answer.trim() === '')) continue
+    const { step } = models[models.length - count * period]!
+    const what = period === 1 ? 'answer' : `${period} answers`
+    const evidence = `From step ${step.label} on the model repeated the same ${what} ${count} times.`
+    return [symptomAt(step, 'no-progress', 'likely', evidence)]
+  }
+  return []
+}
+
+// ── Budget ──────────────────────────────────────────────────────────────────
+
+const budgetSymptoms = (run: RunView, { budget }: SymptomContext): Symptom[] => {
+  if (budget === undefined) return []
+  const { totals } = run
+  const tokens =
+    totals.usage.input + totals.usage.cachedInput + totals.usage.cacheWrite + totals.usage.output
+  const over = [
+    ['usd', totals.knownCostUsd, budget.usd, '$'],
+    ['tokens', tokens, budget.tokens, 'tokens'],
+    ['steps', run.recordedSteps.length, budget.steps, 'steps'],
+  ] as const
+  return over.flatMap(([name, spent, limit, unit]): Symptom[] => {
+    if (limit === undefined || spent <= limit) return []
+    const evidence = `The run used ${spent} ${unit}; its limit is ${limit}.`
+    return [symptomAt(undefined, 'over-budget', 'certain', evidence, { unit: name, limit })]
+  })
+}
+
+// ── Comparison with earlier runs ────────────────────────────────────────────
+
+const comparisonSymptoms = (
+  steps: readonly StepFacts[],
+  earlier: readonly RunView[],
+): Symptom[] => {
+  const before = earlier.flatMap((run) => run.steps.map(readStep))
+  return [...driftSymptoms(steps, before), ...differenceSymptoms(steps, before)]
+}
+
+/** The endpoint or tool that returned a result. */
+const sourceOf = ({ step }: StepFacts): string =>
+  step.toolName ?? step.title.replace(/\?.*$/, '').replace(/ \d+$/, '').replaceAll(/\d+/g, '0')
+
+/** Fields that earlier results of a tool or endpoint always had, and that are now missing. */
+const driftSymptoms = (steps: readonly StepFacts[], before: readonly StepFacts[]): Symptom[] => {
+  const known = new Map<string, Set<string>[]>()
+  for (const facts of before) {
+    if (facts.step.kind === 'model' || facts.step.state !== 'done') continue
+    const paths = new Set(fieldPaths(facts.result))
+    if (paths.size > 0) known.set(sourceOf(facts), [...(known.get(sourceOf(facts)) ?? []), paths])
+  }
+  return steps.flatMap((facts): Symptom[] => {
+    const shapes = known.get(sourceOf(facts))
+    if (shapes === undefined || facts.step.kind === 'model' || facts.step.state !== 'done')
+      return []
+    const now = new Set(fieldPaths(facts.result))
+    if (now.size === 0) return []
+    const always = [...shapes[0]!].filter((path) => shapes.every((shape) => shape.has(path)))
+    const missing = always.filter((path) => !now.has(path))
+    const ever = new Set(shapes.flatMap((shape) => [...shape]))
+    const added = [...now].filter((path) => !ever.has(path))
+    if (missing.length === 0) return []
+    const renamed = Object.fromEntries(
+      missing.flatMap((path) => {
+        const same = added.filter((other) => parentOf(other) === parentOf(path))
+        const alias =
+          same.find((other) => isNearName(leafOf(other), leafOf(path))) ??
+          (missing.length === 1 && same.length === 1 ? same[0] : undefined)
+        return alias === undefined ? [] : [[leafOf(path), leafOf(alias)]]
+      }),
+    )
+    const news = added.length > 0 ? `; new: ${added.slice(0, 3).join(', ')}` : ''
+    const evidence = `${sourceOf(facts)} no longer has ${missing.slice(0, 3).join(', ')}${news}.`
+    return [symptomAt(facts.step, 'response-drift', 'likely', evidence, { renamed })]
+  })
+}
+
+const MAX_DEPTH = 6
+
+/** Paths of all fields in a value. List items share one path. */
+export const fieldPaths = (value: unknown, path = '', depth = 0): string[] => {
+  if (depth > MAX_DEPTH) return []
+  if (typeof value === 'string' && /^\s*[[{]/.test(value) && isJson(value))
+    return fieldPaths(JSON.parse(value), path, depth)
+  if (Array.isArray(value))
+    return [
+      ...new Set(value.slice(0, 50).flatMap((item) => fieldPaths(item, `${path}[]`, depth + 1))),
+    ]
+  if (!isRecord(value)) return []
+  return Object.entries(value).flatMap(([key, member]) => {
+    const at = path === '' ? key : `${path}.${key}`
+    return [at, ...fieldPaths(member, at, depth + 1)]
+  })
+}
+
+export const leafOf = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
+const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('.')))
+
+/** True for `order_id` and `orderId`, a few different letters, or one inside the other. */
+export const isNearName = (left: string, right: string): boolean => {
+  const [a, b] = [left, right].map((name) => name.toLowerCase().replaceAll(/[_\-. ]/g, '')) as [
+    string,
+    string,
+  ]
+  if (a === b) return true
+  if (Math.min(a.length, b.length) >= 4 && (a.includes(b) || b.includes(a))) return true
+  return (
+    Math.min(a.length, b.length) >= 4 &&
+    editDistance(a, b) <= Math.floor(Math.max(a.length, b.length) / 4)
+  )
+}
+
+const editDistance = (left: string, right: string): number => {
+  let row = Array.from({ length: right.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j++)
+      next.push(
+        Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + Number(left[i - 1] !== right[j - 1])),
+      )
+    row = next
+  }
+  return row[right.length]!
+}
+
+/** A request that an earlier run answered differently. */
+const differenceSymptoms = (
+  steps: readonly StepFacts[],
+  before: readonly StepFacts[],
+): Symptom[] => {
+  const answers = new Map(
+    before.filter(isAnswered).map((each) => [each.requestKey, answerOf(each)]),
+  )
+  for (const facts of steps.filter(isAnswered)) {
+    const answer = answerOf(facts)
+    if ((answers.get(facts.requestKey) ?? answer) !== answer) {
+      const evidence = 'The model answered exactly the same request differently.'
+      return [symptomAt(facts.step, 'nondeterminism', 'likely', evidence)]
+    }
+    answers.set(facts.requestKey, answer)
+  }
+  return []
+}
+
+// ── Untrusted text ──────────────────────────────────────────────────────────
+
+/** Phrases that address a model rather than state facts. English only. */
+export const INJECTION =
+  /\b(?:ignore (?:all |any |the )*(?:previous|prior|above|earlier)|disregard (?:all |any |the )*(?:previous|prior|above|instructions)|(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model)\b|(?:you|the assistant|the agent|the ai) must (?:now |immediately )?(?:call|send|transfer|forward|use|delete|run|pay|reply|email)|new instructions?:|system ?(?:message|prompt|note|override)|(?:assistant|agent|ai)\s*[:,]\s*(?:please )?(?:call|send|forward|transfer|use|delete|run|pay|email))/i
+
+/** The most blatant phrases, which no honest document contains. */
+const ORDER =
+  /\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) (?:instructions|rules|messages|prompts)/i
+
+/**
+ * The first sentence with a phrase. A single pattern for whole sentences would take quadratic time:
+ * a long text without a period would stall the process.
+ */
+function sentenceWith(phrase: RegExp, text: string): string | undefined {
+  const searched = text.slice(0, 200_000)
+  const found = phrase.exec(searched)
+  if (found === null) return undefined
+  const end = found.index + found[0].length
+  const ends = ['.', '!', '?', '\n'].map((mark) => searched.lastIndexOf(mark, found.index - 1))
+  const start = found.index === 0 ? 0 : Math.max(...ends) + 1
+  return searched.slice(start, end) + (/^[^.!?\n]*[.!?]?/.exec(searched.slice(end))?.[0] ?? '')
+}
+
+const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
+  steps.flatMap(({ step, result }, at) => {
+    if (step.kind === 'model' || step.state !== 'done') return []
+    const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
+    const sentence = sentenceWith(INJECTION, text)
+    if (sentence === undefined) return []
+    const next = steps.slice(at + 1).find((each) => each.step.kind === 'model')
+    const led = next?.toolCalls.find(({ name, args }) => {
+      const values = Object.values(recordOf(args)).filter((value) => typeof value === 'string')
+      const isCopied = (value: string): boolean =>
+        value.length >= 6 && sentence.toLowerCase().includes(value.toLowerCase())
+      return sentence.includes(name) || values.some(isCopied)
+    })
+    if (led === undefined) return []
+    const evidence = `Text in the result of step ${step.label} led to a call of ${led.name}: ${clip(sentence, 80)}`
+    return [symptomAt(step, 'untrusted-text', 'likely', evidence, { tool: led.name, sentence })]
+  })
+
+/** Instructions inside of text that a user message or a tool result quotes. */
+const orderSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
+  const { step, order } = steps.find((each) => each.order !== undefined) ?? {}
+  if (order === undefined) return []
+  const evidence = `A message gives orders to the model: ${clip(order, 80)}`
+  return [symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
+}
+
+/** Conversations whose first message a later request leaves out. */
+const droppedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
+  const models = steps.filter(({ step }) => step.kind === 'model')
+  for (const [at, later] of models.entries()) {
+    const before = models
+      .slice(0, at)
+      .find(
+        ({ messageKeys: [first, ...rest] }) =>
+          first !== undefined &&
+          !later.messageKeys.includes(first) &&
+          rest.some((key) => later.messageKeys.includes(key)),
+      )
+    if (before === undefined) continue
+    const evidence = `The request leaves out the first message of step ${before.step.label}, whose conversation it continues.`
+    return [symptomAt(later.step, 'missing-context', 'hint', evidence)]
+  }
+  return []
+}
+
+// ── Rules of the user ───────────────────────────────────────────────────────
+
+const ruleSymptoms = (steps: readonly StepFacts[], rules: readonly ResultRule[]): Symptom[] =>
+  steps.flatMap(({ step, result }) =>
+    rules
+      .filter(({ tool }) => tool === step.toolName && step.state === 'done')
+      .flatMap(({ tool, check }): Symptom[] => {
+        const problem = check(result)
+        if (problem === undefined) return []
+        const evidence = `The result of ${tool} breaks a rule: ${clip(problem)}`
+        return [symptomAt(step, 'wrong-result', 'certain', evidence)]
+      }),
+  )

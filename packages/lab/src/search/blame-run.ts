@@ -1,0 +1,163 @@
+import { mapConcurrent } from '@retake/tape'
+import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
+import { intervalText, isDependence, rateText } from '@retake/tape/present'
+import { takeAnchors, type Anchors } from './anchors.js'
+import type { ForkSource } from './fork-source.js'
+import { findAmbient, findEarlierCause, dropFollowers } from './find-ambient.js'
+import { dropUnproven, learnCauses } from './learn-causes.js'
+import { runRepair } from './run-repair.js'
+import { type LedgerLimits, probeOf, rateOf, SearchStopped } from './ledger.js'
+import { makeFindings, type Conclusion } from './make-findings.js'
+import { Search } from './search.js'
+
+/**
+ * Default limit of forks. Most failures need fewer than half of it, but a lower limit would often
+ * end searches of noisy failures before a cause is proven.
+ */
+export const DEFAULT_FORKS = 500
+
+export interface BlameOptions extends LedgerLimits {
+  /** Display names of the steps; by default their numbers, from 1. */
+  readonly labels?: readonly string[]
+  /** How each step is answered while it is free; live by default. */
+  readonly interventions?: readonly StepIntervention[]
+  /** Probability that each step is the cause, before any fork. Only orders the search. */
+  readonly prior?: readonly number[]
+  /** Allowed error rate of each test (default: 0.01). */
+  readonly errorRate?: number
+  /** Seed for the choice of audits. The same seed makes the same forks. */
+  readonly seed?: number
+  /** Maximum number of causes (default: 4). */
+  readonly maxCauses?: number
+  /** Tells steps that repeat a cause from clear ones (default: true). */
+  readonly echoes?: boolean
+  readonly onProgress?: (progress: BlameProgress) => void
+}
+
+export interface BlameProgress {
+  readonly forks: number
+  readonly remaining: number
+  readonly probe: BlameProbe
+}
+
+/** Below this failure rate, back-ups are not searched for: they would probably be chance. */
+const MIN_BACK_UP_RATE = 0.34
+
+/**
+ * Finds the steps that together made a run fail, with as few forks as possible. Names a cause only
+ * if tests prove it; otherwise the verdict says why not. Rejects if the source fails; forks that
+ * ran are stored by the source.
+ */
+export async function blameRun(
+  source: ForkSource,
+  options: BlameOptions = {},
+): Promise<BlameFindings> {
+  const { onProgress, errorRate = 0.01, seed = 1, maxCauses = 4, echoes = true } = options
+  const search = new Search(source, { ...options, errorRate, seed, maxCauses, echoes })
+  if (onProgress) {
+    search.ledger.onFork = (cell) => {
+      const forks = search.ledger.counts.asked
+      onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell, search.labels) })
+    }
+  }
+  const findings = makeFindings(search, await conclude(search))
+  const [first] = findings.causes
+  const isMadeUp = first !== undefined && isDependence(first, findings)
+  return isMadeUp && findings.verdict === 'attributed'
+    ? { ...findings, verdict: 'dependence' }
+    : findings
+}
+
+async function conclude(search: Search): Promise<Conclusion> {
+  if (search.stepCount === 0) {
+    return { verdict: 'no attributable step', why: 'The run has no step that could be blamed.' }
+  }
+  try {
+    return await runSearch(search)
+  } catch (error) {
+    if (!(error instanceof SearchStopped)) throw error
+    dropUnproven(search)
+    return { verdict: 'stopped', why: error.why }
+  }
+}
+
+async function runSearch(search: Search): Promise<Conclusion> {
+  search.begin('anchors')
+  const anchors = await takeAnchors(search, search.replayCell, search.freeCell)
+  if (!anchors.areSeparate) {
+    const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * MIN_BACK_UP_RATE
+    if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
+  }
+  search.begin('ambient')
+  const next = await findAmbient(search)
+  if (next === 'steps') {
+    search.begin('cause')
+    if (search.everyInput.length > 0 && search.ambient.length === 0) search.earliest = 'unchecked'
+    await learnCauses(search)
+  }
+  if (search.earliest === 'wrong') {
+    const then = await findEarlierCause(search)
+    if (then === 'steps') await learnCauses(search)
+  }
+  if (!search.learned && !search.ambientCause) return unproven(search)
+  if (search.options.echoes) {
+    search.begin('echoes')
+    // Tests whether each step changed by a cause would also fail alone.
+    const changed = search.learned?.changed ?? []
+    await mapConcurrent(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
+  }
+  await dropFollowers(search)
+  await runRepair(search)
+  return { verdict: isRace(search) ? 'race' : 'attributed' }
+}
+
+function unproven({ everyInput }: Search): Conclusion {
+  const what =
+    everyInput.length === 0 ? 'set of steps' : 'set of steps, clock reads, files or other inputs'
+  return {
+    verdict: 'inconclusive',
+    why: `The failure depends on what is pinned, but no ${what} could be proven to cause it.`,
+  }
+}
+
+/** True if the first cause includes the order in which steps were answered. */
+function isRace({ source, needed, ambientCause, learned }: Search): boolean {
+  const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
+  return inputs.some((index) => source.ambient[index]!.kind === 'order')
+}
+
+/**
+ * If the run fails whatever is pinned, a back-up may take over once the cause is repaired. Searches
+ * for causes with every other step frozen.
+ */
+async function separatesFrozen(search: Search): Promise<boolean> {
+  search.mode = 'frozen'
+  if ((await takeAnchors(search, search.replayCell, search.freeCell)).areSeparate) {
+    search.note(
+      'In a live run, something else makes it fail once the cause is repaired. Causes were tested with all other steps as recorded.',
+    )
+    return true
+  }
+  search.mode = 'free'
+  return false
+}
+
+function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
+  if (pinned.forks === 0 || (pinned.fails > 0 && free.forks === 0)) {
+    const which = pinned.forks === 0 ? 'the unchanged run' : 'the run with every step free'
+    return { verdict: 'inconclusive', why: `Forks of ${which} came to no verdict.` }
+  }
+  if (pinned.fails === 0) {
+    const why = `The unchanged run failed in ${rateText(pinned)} forks: by this oracle it passes.`
+    return { verdict: 'no attributable step', why }
+  }
+  const rates = `unchanged, the run failed in ${rateText(pinned)} forks; with nothing pinned in ${rateText(free)} (${intervalText(rateOf(free))})`
+  if (!areSame) {
+    return { verdict: 'inconclusive', why: `That is not enough to decide: ${rates}.` }
+  }
+  if (pinned.fails < pinned.forks) {
+    return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }
+  }
+  const why = `Run again with nothing pinned, the agent failed ${rateText(free)} times (${intervalText(rateOf(free))}).`
+  return { verdict: 'no attributable step', why }
+}

@@ -1,0 +1,61 @@
+export { type Launch, TaskProcess, hasTypeScriptLoader, ownPreloadLines } from './agent-process.js'
+export {
+  type ChangedFile,
+  changedFileLines,
+  changedFiles,
+  firstTouchOf,
+  projectRoot,
+  recordedRoot,
+} from './changed-files.js'
+export {
+  CONTINUE_OPTIONS,
+  type Continued,
+  checkContinuable,
+  continueAgent,
+  continueVerb,
+  continuedFacts,
+  continuedLines,
+  endTape,
+} from './continue-agent.js'
+export { divergenceReport, notCapturedDetail, notCapturedLines } from './divergence.js'
+export { forwardTo } from './forward-sockets.js'
+export { shellWord } from './mount-script.js'
+export { type AgentRecording, recordAgent } from './record-agent.js'
+export {
+  type CommandRecording,
+  type CommandRecordingOptions,
+  recordCommand,
+  recordThroughProxy,
+} from './record-command.js'
+export { recordingFacts, recordingJson, recordingLine } from './recording-summary.js'
+export {
+  type Replayed,
+  refuseProxyRun,
+  replayAgent,
+  replayReceipt,
+  startOf,
+} from './replay-agent.js'
+export { replayHere } from './replay-here.js'
+export { replayCommandRun } from './replay-recorded-command.js'
+export { type ShellCommandEnd, runShellCommand } from './run-command.js'
+export {
+  changedSources,
+  codeOf,
+  entryOf,
+  fileHere,
+  hashOfCode,
+  movedHere,
+  sourceFiles,
+  warnOfChangedSources,
+  whyNotRunAgain,
+} from './source-code.js'
+export {
+  promptForTrust,
+  rememberTrust,
+  requireTrust,
+  startLine,
+  trustEverything,
+  trustInThisProcess,
+} from './trust.js'
+
+export { inFolder } from './plan-in-folder.js'

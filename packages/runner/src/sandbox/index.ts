@@ -1,0 +1,1 @@
+export { endById, endDescendants, endWithDescendants } from './end-processes.js'

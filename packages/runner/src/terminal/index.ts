@@ -1,0 +1,37 @@
+export {
+  comparisonLines,
+  descentText,
+  excerpts,
+  locationOf,
+  sharedDescent,
+  stepDiffLines,
+  totalsOf,
+  valueSides,
+} from './diff-lines.js'
+export { hasScreen, openBrowser } from './open-browser.js'
+export {
+  type Look,
+  PLAIN_LOOK,
+  type Paint,
+  Progress,
+  type Style,
+  TONE_STYLES,
+  cutTo,
+  cutWidthOf,
+  fromHere,
+  leadLines,
+  linesOf,
+  lookOf,
+  painter,
+  plainText,
+  plainValue,
+  printJson,
+  printable,
+  printableLine,
+  promptOnTerminal,
+  tableLines,
+  widthOf,
+  wrap,
+  wrapFacts,
+} from './terminal.js'
+export { writeReport } from './write-report.js'

@@ -1,0 +1,1 @@
+export { reportRun } from './report-run.js'

@@ -1,0 +1,181 @@
+import { attempt } from '@retake/tape/format'
+import { planRerun } from '@retake/engine/plans'
+import type { RunStatus } from '@retake/tape/present'
+import type {
+  Abilities,
+  BranchNodeView,
+  RunActions,
+  Job,
+  WaitingApproval,
+} from '../../api/run-repository.js'
+import type { RunStore } from '@retake/runner/runs'
+import { readTrialTable } from '@retake/lab/compare'
+import { editableOf, planOf } from './plan-change.js'
+import { factsView, LocalJobs } from './jobs.js'
+import { FileCache, openFinished, openStored, withMark } from '../runs/run-models.js'
+import { Sessions } from '../sessions/sessions.js'
+import type { Tape } from '@retake/tape'
+import { cliErrors, RunNotTrusted } from '@retake/runner/errors'
+import { explainOrThrow } from '@retake/runner/command-line'
+import { replayAgent, startOf } from '@retake/runner/agent'
+import { runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
+import { argumentLines } from '@retake/tape/present'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { project } from '@retake/runner/config'
+import { AppliedFixes, dirtyFiles } from '@retake/lab/fix'
+import { provenFixes } from '@retake/lab/fix'
+import { AgentProject } from '@retake/lab/fix'
+import { storedOutcome } from '@retake/lab/fix'
+import { fromHere } from '@retake/runner/terminal'
+import {
+  type BranchNode,
+  branchTree,
+  changeText,
+  howText,
+  type OwnNode,
+  readNode,
+  readBranchRun,
+} from '@retake/runner/runs'
+
+/** Maximum length of a shown edit; `branch.edits` has the whole edit. */
+const EDIT_MAX = 400
+
+/** Number of tapes whose first events are cached. A tree needs those of all runs. */
+const TAPES_MAX = 100_000
+
+/** Trees of runs for a page, which requests them after every change. */
+export function branchTrees(store: RunStore): (id: string) => BranchNodeView {
+  const runs = new FileCache<ReturnType<typeof readBranchRun>>(TAPES_MAX)
+  const nodes = new FileCache<OwnNode>()
+  return (id) => {
+    if (!store.unsortedIds().includes(id)) throw cliErrors.UNKNOWN_RUN(id, store.folder)
+    const { root, unreadable } = branchTree(store, id, {
+      readRun: (file) => runs.get(file, withMark(file), () => readBranchRun(file)),
+      readNode: (each, file, run) =>
+        nodes.get(file, withMark(file), () => readNode(each, file, run)),
+    })
+    return { ...nodeView(root), ...(unreadable.length > 0 && { unreadable }) }
+  }
+}
+
+function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): BranchNodeView {
+  const { branch, isImported } = node
+  return {
+    ...node,
+    ...(parent && { parent }),
+    how: branch === undefined ? (isImported ? 'imported' : 'recorded') : howText(branch),
+    edits: branch?.edits.map((edit) => changeText(edit, EDIT_MAX)) ?? [],
+    ...(costUsd !== undefined && { costUsd }),
+    ...(facts && { facts: factsView(facts) }),
+    branches: branches.map(nodeView),
+  }
+}
+
+/** Loaded on demand, because most viewers never see an approval. */
+const loadGuard = () => import('@retake/guard')
+
+async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
+  const runs = attempt(() => readdirSync(store.folder), [])
+    .filter((name) => name.endsWith('.approvals'))
+    .map((name) => path.basename(name, '.approvals'))
+  if (runs.length === 0) return []
+  const { pendingApprovals } = await loadGuard()
+  return runs
+    .flatMap((run) =>
+      pendingApprovals(store.pathOf(run), Date.now()).map(({ request, of }) => {
+        const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
+        const shown = argumentLines(args, request.lastApproved).join('\n')
+        return { id: of, run, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
+      }),
+    )
+    .toSorted((a, b) => a.expiresAt - b.expiresAt)
+}
+
+export interface LocalChanges extends RunActions {
+  close(): Promise<void>
+}
+
+/** Changes runs of a folder on this machine: starts branches and debug sessions. */
+export function localChanges(store: RunStore, notify: (job: Job) => void): LocalChanges {
+  const jobs = new LocalJobs(notify)
+  const sessions = new Sessions()
+  return {
+    editable: async (run, at) => editableOf(openStored(store, run), at),
+    fork: async (run, request) => {
+      const tape = openFinished(store, run)
+      const { at, name } = request
+      const planned = { kind: 'fork', at, ...(name !== undefined && { name }) } as const
+      return jobs.start(tape, planOf(tape, request), planned)
+    },
+    rerun: async (run, options) => {
+      const tape = openFinished(store, run)
+      return jobs.start(tape, planRerun(tape, options), { kind: 'rerun', ...options })
+    },
+    writeTest: async (run) => {
+      const tape = openFinished(store, run)
+      const call = testedCall(tape)
+      const [divergence] = (await replayAgent(tape, { stdio: 'ignore' })).divergences
+      if (divergence !== undefined)
+        throw cliErrors.TEST_WOULD_FAIL(
+          tape.run.id,
+          `The program differs from the tape at event ${divergence.seq}: ${divergence.summary}`,
+        )
+      const runner = runnerOfProject(process.cwd())
+      const { test, command } = writeTest(tape, { runner, ...(call && { call }) })
+      return { file: fromHere(test), command }
+    },
+    applyFix: async (run, id) => {
+      const tape = openFinished(store, run)
+      if (project().fix.policy === 'observe') throw cliErrors.FIX_POLICY_OBSERVES()
+      const found = storedOutcome(tape, (outcome) => ({
+        outcome,
+        fix: provenFixes(outcome.result).find(({ candidate }) => candidate.id === id),
+      }))
+      if (found?.fix === undefined) throw cliErrors.FIX_NOT_PROVEN(id, run)
+      const { edits } = found.fix.candidate
+      const dirty = await dirtyFiles(new AgentProject(tape).folder, edits)
+      if (dirty.length > 0) throw cliErrors.FIX_DIRTY(dirty)
+      const options = { by: 'user', force: false, writesTest: true } as const
+      const { applyFix } = await import('@retake/lab/fix')
+      return applyFix(tape, found.fix, found.outcome, new AppliedFixes(store.folder), options)
+    },
+    undoFix: async (_run, id) => {
+      new AppliedFixes(store.folder).undo({ id, force: false })
+    },
+    trialTable: async (run) => readTrialTable(openStored(store, run)),
+    stop: (job) => jobs.stop(job),
+    jobs: () => jobs.list(),
+    openSession: async (run) => sessions.open(openFinished(store, run)),
+    move: (session, to, options) => sessions.move(session, to, options?.signal),
+    evaluate: (session, expression) => sessions.evaluate(session, expression),
+    closeSession: (session) => sessions.close(session),
+    approvals: () => waitingApprovals(store),
+    decide: async (run, { id, approved, reason }) => {
+      const { decideApproval, userName } = await loadGuard()
+      const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
+      if (!decideApproval(store.find(run), id, decision, Date.now()))
+        throw cliErrors.APPROVAL_NOT_PENDING(id)
+    },
+    close: async () => {
+      await Promise.all([jobs.close(), sessions.closeAll()])
+    },
+  }
+}
+
+/** Actions that a run allows here, or why not. Credentials are checked when something goes live. */
+export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
+  const can = status === 'recording' ? 'It is still being recorded.' : startable(tape)
+  return { fork: can, rerun: can, step: can }
+}
+
+function startable(tape: Tape): true | string {
+  try {
+    startOf(tape)
+    return true
+  } catch (error) {
+    const explained = explainOrThrow(error)
+    const { what, why, fix } = explained
+    return error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
+  }
+}

@@ -1,0 +1,68 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { redactText, type Tape, attempt } from '@retake/tape'
+import { rememberHidden, withoutHidden } from '@retake/engine/runs'
+import type { SourceExcerpt } from '../../model/run-source.js'
+import { fileHere, movedHere } from '@retake/runner/agent'
+import { projectRoot } from '@retake/runner/agent'
+
+const AROUND = 8
+const FILE_MAX_BYTES = 4 << 20
+const LINE_MAX = 2000
+/** Program files. */
+const SOURCE = /\.(?:[cm]?[jt]sx?|py|vue|svelte|astro)$/
+
+/**
+ * The source around a location on a tape, from the current file; undefined if there is nothing to
+ * show. A tape can come from anywhere and name any file, so this reads only sources inside of the
+ * run's project, with links followed: nothing from node_modules, no other kinds of files, and no
+ * project that is a whole disk or home directory. Keys are masked.
+ */
+export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined {
+  const [, name, line, column] = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/.exec(site) ?? []
+  if (name === undefined) return undefined
+  const file = realFile(fileHere(tape.details.cwd ?? '.', name, movedHere(tape)))
+  if (file === undefined || !mayBeShown(tape, file)) return undefined
+  const lines = readLines(file)
+  const at = Number(line)
+  if (lines === undefined || at < 1 || at > lines.length) return undefined
+  rememberHidden(tape)
+  const first = Math.max(1, at - AROUND)
+  return {
+    file,
+    line: at,
+    column: Number(column ?? 1),
+    firstLine: first,
+    lines: lines
+      .slice(first - 1, at + AROUND)
+      .map((text) => withoutHidden(text).slice(0, LINE_MAX)),
+    ...(statSync(file).mtimeMs > tape.run.startedAt && { savedSince: true }),
+  }
+}
+
+function mayBeShown(tape: Tape, file: string): boolean {
+  if (!SOURCE.test(file) || file.split(path.sep).includes('node_modules')) return false
+  const { cwd } = tape.details
+  const folders = [movedHere(tape)?.current ?? cwd, process.cwd()]
+  return folders.some((folder) => {
+    const root =
+      folder === undefined ? undefined : realFile(projectRoot(path.join(folder, 'agent.js')))
+    if (root === undefined || isTooWide(root)) return false
+    return file.startsWith(root + path.sep)
+  })
+}
+
+const isTooWide = (root: string): boolean =>
+  root === path.parse(root).root ||
+  root === os.homedir() ||
+  os.homedir().startsWith(root + path.sep)
+
+const realFile = (file: string): string | undefined => attempt(() => realpathSync(file))
+
+const readLines = (file: string): string[] | undefined =>
+  attempt(() =>
+    statSync(file).size > FILE_MAX_BYTES
+      ? undefined
+      : redactText(readFileSync(file, 'utf8')).split(/\r?\n/),
+  )

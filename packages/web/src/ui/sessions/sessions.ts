@@ -1,0 +1,293 @@
+import { capturedState } from '@retake/runner/debug'
+import { randomUUID } from 'node:crypto'
+import type { CapturedState, Tape } from '@retake/tape'
+import { compareStates } from '../../model/state-view.js'
+import type {
+  Move,
+  OpenedSession,
+  SessionPosition,
+  SessionValue,
+  StackLineView,
+} from '../../api/run-repository.js'
+import { cliErrors } from '@retake/runner/errors'
+import { RetakeError } from '@retake/engine/errors'
+import {
+  type Position,
+  type StackLine,
+  type StoppedPosition,
+  Timeline,
+} from '@retake/engine/inspect'
+import { changedSources, movedHere, sourceFiles } from '@retake/runner/agent'
+import { checkExpression } from '@retake/runner/debug'
+import { fromHere } from '@retake/runner/terminal'
+import { spawnProbe } from '@retake/runner/debug'
+import { startOf } from '@retake/runner/agent'
+import { viewRun } from '@retake/runner/runs'
+import { stampText } from '../runs/run-models.js'
+
+/** A stop of a timeline as a captured state: only user code, and no functions. */
+async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {
+  const { moment, stack } = stop
+  const frames = await Promise.all(
+    stack.map(async (line, index) =>
+      line.isUser && !line.isAsync ? [{ ...line, variables: await timeline.locals(index) }] : [],
+    ),
+  )
+  return capturedState(stop, {
+    step: moment.label,
+    seq: moment.seq,
+    frames: frames.flat(),
+    asyncFrames: stack.filter(({ isAsync, isUser }) => isAsync && isUser),
+  })
+}
+
+/** Position of a timeline for a page. `state`: of this stop. `before`: of the previous stop. */
+function sessionPosition(
+  position: Position,
+  state: CapturedState | undefined,
+  before: CapturedState | undefined,
+): SessionPosition {
+  if (position.kind === 'start') return { kind: 'start' }
+  if (position.kind === 'end' || state === undefined)
+    return { kind: 'end', ...(position.moment && { step: position.moment.label }) }
+  const { moment, stack } = position
+  return {
+    kind: 'stop',
+    step: moment.label,
+    index: moment.index,
+    title: moment.title,
+    state: compareStates(before, state),
+    stack: stack.map(stackLineView),
+  }
+}
+
+const stackLineView = ({ location, ...line }: StackLine): StackLineView => {
+  const { line: number, column } = location
+  return { ...line, file: fromHere(location.file), line: number, column }
+}
+
+/** Keyframes per session, and memory of all of them. */
+const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
+
+/**
+ * A movable position in a run, with the program paused there. Moves run one at a time. If the
+ * agent's code changes, the program is replayed from the start, so that versions never mix.
+ */
+class RunSession {
+  readonly #tapeStamp: string
+  readonly #files: readonly string[]
+  #sources: string
+  #timeline: Timeline
+  #state: CapturedState | undefined
+  #position: SessionPosition = { kind: 'start' }
+  #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  /** Throws if the recorded program cannot be started here. */
+  constructor(private readonly tape: Tape) {
+    startOf(tape, movedHere(tape))
+    this.#tapeStamp = stampText(tape.path)
+    this.#files = sourceFiles(tape)
+    this.#sources = stampText(...this.#files)
+    this.#timeline = this.#start()
+  }
+
+  get steps(): number {
+    return this.#timeline.count
+  }
+
+  /** True if the tape was changed or removed, so that the session no longer shows this run. */
+  get isOutdated(): boolean {
+    return stampText(this.tape.path) !== this.#tapeStamp
+  }
+
+  changedSources(): string[] {
+    return changedSources(this.tape).map(fromHere)
+  }
+
+  /** Skips a move aborted before its turn, because pages scroll past many steps quickly. */
+  move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
+    return this.#inTurn(async () => {
+      if (signal?.aborted) return this.#position
+      await this.#reloadChangedCode(to.to !== 'step')
+      const position = await this.#goTo(to)
+      // Already there. The changes of the last move are still of interest.
+      if (isAt(this.#position, position)) return this.#position
+      const before = this.#state
+      this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
+      return (this.#position = sessionPosition(position, this.#state, before))
+    })
+  }
+
+  /** The program rejects an expression that would change anything. */
+  evaluate(expression: string): Promise<SessionValue> {
+    const checked = checkExpression(expression)
+    return this.#inTurn(async () => {
+      await this.#reloadChangedCode(true)
+      const evaluation = await this.#timeline.print(checked)
+      if (!evaluation.ok) return { ok: false, type: 'error', text: evaluation.message, json: null }
+      const { type, text, json, cut } = evaluation.value
+      return { ok: true, type, text, json: json ?? null, cut }
+    })
+  }
+
+  /** Resolves when all its processes are gone. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#timeline.close()
+  }
+
+  #start(): Timeline {
+    const tape = this.tape
+    return new Timeline({
+      tape,
+      steps: viewRun(tape).recordedSteps,
+      spawn: () => spawnProbe(tape),
+      ...LIMITS,
+    })
+  }
+
+  /** `isSameStep`: stops at the current step again. */
+  async #reloadChangedCode(isSameStep: boolean): Promise<void> {
+    if (stampText(...this.#files) === this.#sources) return
+    const { position } = this.#timeline
+    await this.#timeline.close()
+    // A closed timeline rejects every command with the same error.
+    if (this.#isClosed) return
+    this.#sources = stampText(...this.#files)
+    this.#timeline = this.#start()
+    this.#position = { kind: 'start' }
+    this.#state = undefined
+    const step = 'moment' in position ? position.moment?.label : undefined
+    if (isSameStep && step !== undefined) await this.#goTo({ to: 'step', step })
+  }
+
+  async #goTo(to: Move): Promise<Position> {
+    try {
+      return await this.#travel(to)
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
+  #travel(to: Move): Promise<Position> {
+    const timeline = this.#timeline
+    if (to.to === 'step') return timeline.jump(to.step)
+    if (to.to === 'next') return timeline.next()
+    if (to.to === 'back') return timeline.back()
+    return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
+  }
+
+  /** Adds the probable reason if a replay left the tape: changed code. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') return error
+    const changed = this.changedSources()
+    if (changed.length === 0) return error
+    const why = `${error.why} Saved since the recording: ${changed.join(', ')}.`
+    return new RetakeError(error.code, error.what, why, error.fix, { cause: error })
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(act)
+    this.#last = done.catch(() => {})
+    return done
+  }
+}
+
+const isAt = (shown: SessionPosition, position: Position): boolean =>
+  shown.kind === 'stop' && position.kind === 'stop' && shown.step === position.moment.label
+
+/** Each is a handful of processes. */
+const SESSIONS_MAX = 4
+const IDLE_MS = 10 * 60_000
+
+interface Entry {
+  readonly session: RunSession
+  uses: number
+  idle: NodeJS.Timeout
+}
+
+/**
+ * Debug sessions of pages. A page closes its own. A session whose tab was closed or whose machine
+ * sleeps is closed when idle for a while, or when too many others are opened.
+ */
+export class Sessions {
+  readonly #idleMs: number
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #closing = new Set<Promise<void>>()
+  #isClosed = false
+
+  constructor({ idleMs = IDLE_MS }: { readonly idleMs?: number } = {}) {
+    this.#idleMs = idleMs
+  }
+
+  open(tape: Tape): OpenedSession {
+    if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
+    const session = new RunSession(tape)
+    const id = randomUUID()
+    this.#entries.set(id, { session, idle: this.#closeLater(id), uses: 0 })
+    for (const old of [...this.#entries.keys()].slice(0, -SESSIONS_MAX)) void this.close(old)
+    return { session: id, steps: session.steps, changedSources: session.changedSources() }
+  }
+
+  move(id: string, to: Move, signal?: AbortSignal): Promise<SessionPosition> {
+    return this.#use(id, (session) => session.move(to, signal))
+  }
+
+  evaluate(id: string, expression: string): Promise<SessionValue> {
+    return this.#use(id, (session) => session.evaluate(expression))
+  }
+
+  /** Closing twice is not an error. */
+  close(id: string): Promise<void> {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return Promise.resolve()
+    this.#entries.delete(id)
+    clearTimeout(entry.idle)
+    const closing = entry.session.close()
+    this.#closing.add(closing)
+    return closing.finally(() => this.#closing.delete(closing))
+  }
+
+  /** Resolves when no process of any session is left. */
+  async closeAll(): Promise<void> {
+    this.#isClosed = true
+    for (const id of this.#entries.keys()) void this.close(id)
+    await Promise.all(this.#closing)
+  }
+
+  /** A session is not idle while it works. */
+  async #use<T>(id: string, act: (session: RunSession) => Promise<T>): Promise<T> {
+    const entry = this.#entry(id)
+    clearTimeout(entry.idle)
+    entry.uses++
+    this.#entries.delete(id)
+    this.#entries.set(id, entry)
+    try {
+      return await act(entry.session)
+    } catch (error) {
+      if (this.#entries.has(id)) throw error
+      throw cliErrors.NO_SUCH_SESSION(id, 'It was closed meanwhile.')
+    } finally {
+      entry.uses--
+      if (entry.uses === 0 && this.#entries.has(id)) entry.idle = this.#closeLater(id)
+    }
+  }
+
+  #entry(id: string): Entry {
+    const entry = this.#entries.get(id)
+    if (entry === undefined)
+      throw cliErrors.NO_SUCH_SESSION(
+        id,
+        'It was not used for a while, or others were opened after it.',
+      )
+    if (!entry.session.isOutdated) return entry
+    void this.close(id)
+    throw cliErrors.NO_SUCH_SESSION(id, 'The tape of the run has changed since.')
+  }
+
+  #closeLater(id: string): NodeJS.Timeout {
+    return setTimeout(() => void this.close(id), this.#idleMs).unref()
+  }
+}
