@@ -114,3 +114,68 @@ for (const path of short) {
     `  ${relative(root, path)} (${sources.get(path).lines}) in ${relative(root, importer)}`,
   )
 }
+
+/** The heart of the product. A newcomer reads these folders first, and they import nothing else. */
+const KERNEL = ['packages/tape/src/format/', 'packages/engine/src/kernel/']
+const kernel = all.filter((path) => KERNEL.some((folder) => relative(root, path).startsWith(folder)))
+const outsideKernel = new Map()
+for (const path of kernel) {
+  for (const target of sources.get(path).imports) {
+    if (kernel.includes(target)) continue
+    outsideKernel.set(target, [...(outsideKernel.get(target) ?? []), path])
+  }
+}
+console.log(
+  `kernel: ${kernel.length} files, ${sum(kernel)} lines, imports ${outsideKernel.size} outside files`,
+)
+for (const [target, paths] of outsideKernel)
+  console.log(`  ${relative(root, target)} in ${paths.map((path) => relative(root, path)).join(', ')}`)
+
+/** Groups of files that import each other, types included, largest first (Tarjan). */
+function cycles() {
+  const groups = []
+  const order = new Map()
+  const lowest = new Map()
+  const stack = []
+  const visit = (path) => {
+    order.set(path, order.size)
+    lowest.set(path, order.get(path))
+    stack.push(path)
+    for (const next of sources.get(path)?.imports ?? []) {
+      if (!sources.has(next)) continue
+      if (!order.has(next)) {
+        visit(next)
+        lowest.set(path, Math.min(lowest.get(path), lowest.get(next)))
+      } else if (stack.includes(next)) {
+        lowest.set(path, Math.min(lowest.get(path), order.get(next)))
+      }
+    }
+    if (lowest.get(path) !== order.get(path)) return
+    const group = stack.splice(stack.indexOf(path))
+    if (group.length > 1) groups.push(group)
+  }
+  for (const path of all) if (!order.has(path)) visit(path)
+  return groups.sort((a, b) => b.length - a.length)
+}
+const knots = cycles()
+console.log(
+  `cycles, types included: ${knots.length}, of ${knots.map(({ length }) => length).join(', ')} files`,
+)
+for (const path of knots[0] ?? []) console.log(`  ${relative(root, path)}`)
+
+/** Pairs of folders of one package that import each other. */
+const folderImports = new Map()
+for (const [path, { imports }] of sources) {
+  const from = dirname(path)
+  for (const target of imports) {
+    if (dirname(target) === from) continue
+    folderImports.set(from, (folderImports.get(from) ?? new Set()).add(dirname(target)))
+  }
+}
+const pairs = [...folderImports].flatMap(([from, targets]) =>
+  [...targets]
+    .filter((target) => from < target && folderImports.get(target)?.has(from))
+    .map((target) => [relative(root, from), relative(root, target)]),
+)
+console.log(`folders that import each other: ${pairs.length} pairs`)
+for (const [a, b] of pairs) console.log(`  ${a} ${b}`)
