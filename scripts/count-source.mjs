@@ -117,7 +117,9 @@ for (const path of short) {
 
 /** The heart of the product. A newcomer reads these folders first, and they import nothing else. */
 const KERNEL = ['packages/tape/src/format/', 'packages/engine/src/kernel/']
-const kernel = all.filter((path) => KERNEL.some((folder) => relative(root, path).startsWith(folder)))
+const kernel = all.filter((path) =>
+  KERNEL.some((folder) => relative(root, path).startsWith(folder)),
+)
 const outsideKernel = new Map()
 for (const path of kernel) {
   for (const target of sources.get(path).imports) {
@@ -129,7 +131,9 @@ console.log(
   `kernel: ${kernel.length} files, ${sum(kernel)} lines, imports ${outsideKernel.size} outside files`,
 )
 for (const [target, paths] of outsideKernel)
-  console.log(`  ${relative(root, target)} in ${paths.map((path) => relative(root, path)).join(', ')}`)
+  console.log(
+    `  ${relative(root, target)} in ${paths.map((path) => relative(root, path)).join(', ')}`,
+  )
 
 /** Groups of files that import each other, types included, largest first (Tarjan). */
 function cycles() {
@@ -155,7 +159,7 @@ function cycles() {
     if (group.length > 1) groups.push(group)
   }
   for (const path of all) if (!order.has(path)) visit(path)
-  return groups.sort((a, b) => b.length - a.length)
+  return groups.toSorted((a, b) => b.length - a.length)
 }
 const knots = cycles()
 console.log(

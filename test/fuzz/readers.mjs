@@ -9,6 +9,7 @@ import { checkIntact } from '@retake/engine/runs'
 import { TapeTimeline } from '../../packages/engine/dist/player/timeline.js'
 import { Options } from '../../packages/runner/dist/command-line/verb.js'
 import { readPushedTape } from '../../packages/cli/dist/team/read-pushed-tape.js'
+import { verbs as table } from '../../packages/cli/dist/verbs/index.js'
 import { RunStore } from '../../packages/runner/dist/runs/run-store.js'
 import { viewRun } from '../../packages/runner/dist/runs/view-run.js'
 import { localRuns } from '../../packages/web/dist/ui/local-runs.js'
@@ -18,7 +19,7 @@ import { baselineFrom } from '../../packages/guard/dist/contract/baseline.js'
 import { RunModel } from '../../packages/web/dist/model/run-model.js'
 import { copyAsCurl } from '../../packages/web/dist/model/copy-as-curl.js'
 
-const verb = async (name) => (await import(`../../packages/cli/dist/verbs/${name}.js`)).default
+const verb = async (name) => (await table[name][1]()).default
 const names = [
   'show',
   'audit',
