@@ -92,7 +92,6 @@ export function writeRuns(folder, count) {
       startedAt,
       scope: 'function',
       node: process.version,
-      flags: [],
       durability: 'process',
     }
     const writer = TapeWriter.create(join(folder, `${id}.tape`), run, { input: `order ${index}` })

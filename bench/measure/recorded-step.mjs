@@ -21,7 +21,6 @@ export const benchRun = {
   startedAt: 0,
   scope: 'function',
   node: process.version,
-  flags: [],
 }
 
 /**

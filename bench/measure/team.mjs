@@ -161,7 +161,7 @@ export class Team {
 export function writeRun(folder, id, { steps = 4, words = 200 } = {}) {
   mkdirSync(folder, { recursive: true })
   const file = join(folder, `${id}.tape`)
-  const run = { type: 'run', id, name: 'chat', scope: 'function', flags: [] }
+  const run = { type: 'run', id, name: 'chat', scope: 'function' }
   const writer = TapeWriter.create(
     file,
     { ...run, startedAt: Date.now(), node: process.version, durability: 'process' },

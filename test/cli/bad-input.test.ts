@@ -83,7 +83,7 @@ describe('a file that is not a readable tape', () => {
 
   test('written by a newer Retake', async () => {
     const { retake, path, bytes } = await recorded()
-    await writeFile(path, bytes.toString('latin1').replace('"format":3', '"format":7'), 'latin1')
+    await writeFile(path, bytes.toString('latin1').replace('"format":1', '"format":7'), 'latin1')
     expect(oneError(await retake(['show', 'last']))).toBe('TAPE_FROM_FUTURE, exit code 1')
     const { stdout } = await retake(['list'])
     expect(stdout).toContain('TAPE_FROM_FUTURE')

@@ -49,7 +49,6 @@ function plantTape(folder: string, details: RunDetails): string {
       startedAt: Date.now(),
       scope: 'process',
       node: process.version,
-      flags: [],
     },
     details,
   )

@@ -8,7 +8,6 @@ export const crashRun = {
   startedAt: 1,
   scope: 'process',
   node: process.version,
-  flags: [],
 }
 
 /** @param {string} text */

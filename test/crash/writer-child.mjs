@@ -37,7 +37,7 @@ function unsafeWriter() {
     for (const piece of encoder.take()) stream.write(Buffer.from(piece))
     return seq
   }
-  append({ ...crashRun, format: 3 }, Buffer.from('{}'))
+  append({ ...crashRun, format: 1 }, Buffer.from('{}'))
   return { append, barrier: () => {}, count: 1 }
 }
 

@@ -1,10 +1,7 @@
-import { copyFile, rm } from 'node:fs/promises'
+import { copyFile } from 'node:fs/promises'
 import { openTape } from '@retake/tape/node'
 import { expect, test } from 'vitest'
 import { folderWith, tapesOf } from '../cli/workspace.js'
-import { agentPath } from '../support/run-retake.mjs'
-import { rewriteTape } from '../support/rewrite-tape.js'
-import { soakOnly } from '../support/soak.js'
 
 /** Writes to a child before and after its answers; the second line is taken from a file. */
 const agent = `
@@ -55,7 +52,6 @@ test('writes to a child are on the tape in order, with secrets masked', async ()
   ])
   expect(masked).toHaveLength(token.length)
   expect(masked).not.toBe(token)
-  expect(tape.run.flags).toContain('child-writes')
 })
 
 test('different bytes stop a replay at the write, and are shown', async () => {
@@ -65,34 +61,6 @@ test('different bytes stop a replay at the write, and are shown', async () => {
   expect(code).toBe(3)
   expect(stderr).toContain('It wrote something else to spawn cat')
   expect(stderr).toMatch(/second[^]*fourth/)
-})
-
-test('a tape without such events still replays, and still detects different bytes', async () => {
-  const { workspace, path } = await recorded()
-  const old = path.replace('.tape', '-old.tape')
-  const flags = openTape(path).run.flags?.filter((flag) => flag !== 'child-writes') ?? []
-  rewriteTape(path, old, (entry) => (entry.event.type === 'write' ? undefined : entry), { flags })
-  await rm(path)
-  const same = await workspace.retake(['replay', old])
-  expect(same.code, same.stderr).toBe(0)
-  await copyFile(`${workspace.folder}/other.mjs`, `${workspace.folder}/agent.mjs`)
-  const { code, stderr } = await workspace.retake(['replay', old])
-  expect(code).toBe(3)
-  expect(stderr).toMatch(/^ {2}What was sent to .* differs$/m)
-})
-
-test('every way to start a program replays without such events, too', async () => {
-  soakOnly()
-  const workspace = await folderWith({})
-  const made = await workspace.retake(['record', agentPath('processes.mjs')])
-  expect(made.code, made.stderr).toBe(0)
-  const [path = ''] = await tapesOf(workspace)
-  const old = path.replace('.tape', '-old.tape')
-  const flags = openTape(path).run.flags?.filter((flag) => flag !== 'child-writes') ?? []
-  rewriteTape(path, old, (entry) => (entry.event.type === 'write' ? undefined : entry), { flags })
-  await rm(path)
-  const replayed = await workspace.replay({ run: old })
-  expect([replayed.code, replayed.stdout], replayed.stderr).toEqual([0, made.stdout])
 })
 
 test('a program leaves a process alone as it would without a recording', async () => {

@@ -14,13 +14,12 @@ class Script {
     this.add(
       {
         type: 'run',
-        format: 3,
+        format: 1,
         id: 'run-1',
         name: 'sample',
         startedAt: 1_790_000_000_000,
         scope: 'process',
         node: 'v20.20.2',
-        flags: [],
         ...run,
       },
       utf8({ entry: 'agent.mjs', args: ['a'], cwd: '/agent', ...details }),
@@ -141,7 +140,7 @@ function conversation() {
 
 function operations() {
   const tape = new Script(
-    { scope: 'function', flags: ['child-writes'] },
+    { scope: 'function' },
     {
       entry: 'src/agent.ts#handle',
       input: { $: 'Map', v: [['a', 1]] },
@@ -229,8 +228,8 @@ function operations() {
       count: 2,
     },
     { kind: 'mark', name: 'here' },
-    { kind: 'kept', name: 'site', text: String(timer), site: 'a.mjs:2:2' },
-    { kind: 'kept', name: 'link' },
+    { kind: 'attachment', name: 'site', text: String(timer), site: 'a.mjs:2:2' },
+    { kind: 'attachment', name: 'link' },
   ])
     tape.add({ type: 'note', ...note })
   const intent = {
@@ -266,7 +265,7 @@ function operations() {
     ['langgraph', { thread: 't', checkpoint: { id: 'a' } }],
     ['environment', { PATH: '/bin' }],
   ])
-    tape.add({ type: 'note', kind: 'kept', name }, utf8(value))
+    tape.add({ type: 'note', kind: 'attachment', name }, utf8(value))
   const result = encodeBody(new Map([['a', [1, 2]]]))
   tape.add({ type: 'end', as: result.as, error: recordError(new Error('end')) }, result.body)
   return tape
@@ -329,10 +328,10 @@ function redacted() {
     { type: 'text/event-stream' },
   )
   tape.add(
-    { type: 'note', kind: 'kept', name: 'redaction', text: 'readable' },
+    { type: 'note', kind: 'attachment', name: 'redaction', text: 'readable' },
     utf8(`[[${op + 2},4]]\nabcd`),
   )
-  tape.add({ type: 'note', kind: 'kept', name: 'redaction', text: 'values' }, utf8('AAAA'))
+  tape.add({ type: 'note', kind: 'attachment', name: 'redaction', text: 'values' }, utf8('AAAA'))
   tape.add({ type: 'end', exitCode: 0 })
   return tape
 }

@@ -1,7 +1,6 @@
 /**
- * Writes the golden tapes of the present format: `node test/golden/make-golden.mjs`.
- * Run it once, when a format is new; tapes of older formats are never written
- * again, because their writers are gone.
+ * Writes the golden tapes of the present format: `node test/golden/make-golden.mjs`. AGENTS.md says
+ * when to run it.
  */
 import { createPrivateKey } from 'node:crypto'
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +10,7 @@ import { openLayout } from '../../packages/tape/dist/format/layout.js'
 import { packFrames } from '../../packages/tape/dist/format/pack.js'
 
 /** How the tapes of the present format are called. */
-const FORMAT = 'format-3'
+const FORMAT = 'format-1'
 
 /** A key that everybody knows. */
 const privateKey = createPrivateKey({
@@ -27,7 +26,6 @@ const run = {
   startedAt: 1_763_180_000_000,
   scope: 'process',
   node: 'v20.20.2',
-  flags: ['one-gate'],
   parent: { run: '01HE0000000000000000000000', seq: 7, chain: 'ab'.repeat(32) },
 }
 const details = {
@@ -113,7 +111,7 @@ export function writeGolden(folder) {
   fill(killed).close()
   appendFileSync(killed, `{"seq":${events.length + 1},"at":81.25,"type":"dra`)
   const text = readFileSync(sealed, 'latin1')
-  writeFileSync(at('from-the-future.tape'), text.replace('"format":3', '"format":9999'), 'latin1')
+  writeFileSync(at('from-the-future.tape'), text.replace('"format":1', '"format":9999'), 'latin1')
 }
 
 /** What a reader must see on a tape. @param {string} path */

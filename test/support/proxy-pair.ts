@@ -27,7 +27,7 @@ export async function recordThrough(
   const run = { type: 'run', id: 'run', name: 'proxy', startedAt: 0, scope: 'process' } as const
   const writer = TapeWriter.create(
     path,
-    { ...run, node: process.version, flags: ['proxy-redirects'] },
+    { ...run, node: process.version },
     { proxy: { port: server.port, routes } },
   )
   const secrets = new SecretMask()

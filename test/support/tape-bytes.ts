@@ -11,13 +11,12 @@ export interface Draft {
 const runDraft: Draft = {
   event: {
     type: 'run',
-    format: 3,
+    format: 1,
     id: 'run-1',
     name: 'sample',
     startedAt: 1_700_000_000_000,
     scope: 'function',
     node: 'v20.20.2',
-    flags: [],
   },
   body: new TextEncoder().encode('{"cwd":"/agent"}'),
 }

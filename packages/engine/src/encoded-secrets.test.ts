@@ -281,15 +281,6 @@ describe('cut by the borders of chunks', () => {
   })
 })
 
-test('a tape of an older recorder is compared as it was recorded', () => {
-  const mask = new SecretMask([])
-  mask.addEnvironment(SECRETS)
-  const secret = SECRETS.MODEL_API_KEY ?? ''
-  expect(mask.text(base64(secret))).toBe(base64(secret))
-  expect(mask.text(secret)).not.toContain(letters)
-  expect(mask.text(`{"api_key":"${random}"}`)).toContain(random)
-})
-
 /** More than half of each request repeats the previous one. */
 const history = `{"role":"user","content":"${'What does the policy say about it? '.repeat(120)}"},`
 const passphrase = `${'correct horse "battery" '.repeat(30)}staple`

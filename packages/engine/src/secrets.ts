@@ -19,7 +19,6 @@ import {
   unreadableFrom,
 } from './compressed-bytes.js'
 import { natives } from './natives.js'
-import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
 import { CleanBodies } from './redaction/clean-bodies.js'
 import { blankText, ContentMask } from './redaction/content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
@@ -54,8 +53,6 @@ export class SecretMask {
   /** Cache of short texts without a secret, such as headers and addresses, which are often the same. */
   #harmless = new Set<string>()
   #cleanBodies = new CleanBodies()
-  readonly #isEncodedFound: boolean
-  readonly #isCutFound: boolean
   /** True while a text is masked that may continue: a value at its end is not complete. */
   #isOpenText = false
   /** Streams whose current answer is compressed and comes in pieces, so that it cannot be searched. */
@@ -85,14 +82,9 @@ export class SecretMask {
   /** Called for each newly hidden value. */
   onHidden: ((value: string, placeholder: string) => void) | undefined
 
-  /** `flags`: those of the tape that is written or compared. `redactor`: also finds personal data. */
-  constructor(
-    flags: readonly string[] = RECORDER_FLAGS,
-    readonly redactor?: Redactor,
-  ) {
-    this.#isEncodedFound = hasFlag(flags, 'encoded-secrets')
-    this.#isCutFound = hasFlag(flags, 'cut-keys')
-    this.unredacted = redactor === undefined ? this : new SecretMask(flags)
+  /** `redactor`: also finds personal data. */
+  constructor(readonly redactor?: Redactor) {
+    this.unredacted = redactor === undefined ? this : new SecretMask()
     this.digestKey = redactor?.key.derive('digests')
     for (const [value, pseudonym] of redactor?.known ?? []) this.#own.setWord(value, pseudonym)
   }
@@ -241,7 +233,6 @@ export class SecretMask {
   }
 
   text(text: string): string {
-    if (!this.#isEncodedFound) return maskKeys(this.#withoutKnown(text))
     if (this.#harmless.has(text)) return text
     if (!this.#findPersonal(text)) this.#hideTexts(text)
     const redacted = this.#redacted(text)
@@ -344,8 +335,7 @@ export class SecretMask {
    * personal data, which need the whole body.
    */
   #isKnownClean(bytes: Buffer, compression: CompressionOptions): boolean {
-    if (this.redactor !== undefined || !this.#isEncodedFound) return false
-    if (mayBeCompressed(bytes, compression)) return false
+    if (this.redactor !== undefined || mayBeCompressed(bytes, compression)) return false
     const longest = Math.max(this.#own.longest, this.#shared?.longest ?? 0)
     return this.#cleanBodies.has(bytes, longest, (rest) => this.#isClean(rest))
   }
@@ -358,14 +348,8 @@ export class SecretMask {
   }
 
   #withoutKnown(text: string): string {
-    if (this.#isEncodedFound) {
-      const masked = this.#own.size === 0 ? text : this.#own.replace(text)
-      return this.#shared?.replace(masked) ?? masked
-    }
-    let masked = text
-    for (const [value, placeholder] of this.#known())
-      if (masked.includes(value)) masked = masked.replaceAll(value, placeholder)
-    return masked
+    const masked = this.#own.size === 0 ? text : this.#own.replace(text)
+    return this.#shared?.replace(masked) ?? masked
   }
 
   /** Values of this run take precedence over equal ones of the process. */
@@ -429,7 +413,6 @@ export class SecretMask {
 
   /** A value as it may be shown after its name, which is certain, such as that of a header. */
   named(name: string, value: string): string {
-    if (!this.#isEncodedFound) return this.text(value)
     const strength = strengthOf(name)
     if (strength === 'password' || (strength === 'secret' && looksGenerated(value, 8)))
       return this.option(name, value)
@@ -493,12 +476,10 @@ export class SecretMask {
   }
 
   #streamed(name: string, bytes: Uint8Array): Uint8Array {
-    if (!this.#isEncodedFound) return this.bytes(bytes)
     let stream = this.#streams.get(name)
     if (stream === undefined)
       this.#streams.set(name, (stream = new StreamMask(this.#pieceMask(name))))
-    const piece =
-      this.#isCutFound && name.startsWith(ANSWER) ? this.#withoutSecretRows(name, bytes) : bytes
+    const piece = name.startsWith(ANSWER) ? this.#withoutSecretRows(name, bytes) : bytes
     return this.redactor === undefined
       ? stream.bytes(piece)
       : this.#redactedPiece(name, piece, stream)
@@ -554,7 +535,7 @@ export class SecretMask {
 
   #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
     const inOpenText = <T>(mask: () => T): T => {
-      this.#isOpenText = this.#isCutFound
+      this.#isOpenText = true
       try {
         return mask()
       } finally {
@@ -574,16 +555,14 @@ export class SecretMask {
       piece: (bytes) =>
         inOpenText(() => (name.startsWith(ANSWER) ? this.#answer(bytes) : this.bytes(bytes))),
       ...(redactor && { unfinishedFrom: (all: string) => redactor.unfinishedFrom(all) }),
-      ...(this.#isCutFound && {
-        cut: {
-          text: withoutCutSecret,
-          finish: (all: string) => void this.#redactedBytes(all, REPACKED),
-          learn: (word: string, written: string) => {
-            if (word.length >= SHORTEST_SECRET && this.#withoutKnown(word) === word)
-              this.hideAs(word, written)
-          },
+      cut: {
+        text: withoutCutSecret,
+        finish: (all: string) => void this.#redactedBytes(all, REPACKED),
+        learn: (word: string, written: string) => {
+          if (word.length >= SHORTEST_SECRET && this.#withoutKnown(word) === word)
+            this.hideAs(word, written)
         },
-      }),
+      },
     }
   }
 
@@ -592,27 +571,19 @@ export class SecretMask {
       return bytes
     let given = bufferOf(bytes)
     let current = bytes
-    if (this.#isEncodedFound && mayBeCompressed(given, compression)) {
+    if (mayBeCompressed(given, compression)) {
       const unpacked = maskCompressed(given, compression, (inner) =>
         Buffer.from(this.#maskedBytes(inner, NOT_COMPRESSED)),
       )
       if (unpacked !== given) current = given = unpacked
     }
     // In latin1 every byte is one character, so bytes that are not text stay unchanged.
-    if (this.#isEncodedFound) {
-      const text = given.toString('latin1')
-      if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
-      const masked = this.#redactedBytes(text, compression)
-      if (masked !== text) return Buffer.from(masked, 'latin1')
-      this.#remember(text)
-      return current
-    }
     const text = given.toString('latin1')
-    let masked = text
-    for (const [value, placeholder] of this.#known())
-      masked = masked.replaceAll(latin1(Buffer.from(value)), () => latin1(Buffer.from(placeholder)))
-    masked = maskKeys(masked)
-    return masked === text ? bytes : Buffer.from(masked, 'latin1')
+    if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
+    const masked = this.#redactedBytes(text, compression)
+    if (masked !== text) return Buffer.from(masked, 'latin1')
+    this.#remember(text)
+    return current
   }
 }
 

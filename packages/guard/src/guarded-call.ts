@@ -27,7 +27,7 @@ import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcom
 import type { CallWithoutResult } from './resume/earlier-runs.js'
 import { answerKey, isAnswer } from './limits/limiter.js'
 import type { Reservation } from './limits/meter.js'
-import { attachNote, NestedSession } from './resume/nested-session.js'
+import { attachNote } from './resume/nested-session.js'
 import type { CallOptions, GuardRun } from './guard.js'
 import { thrownIn } from './thrown-error.js'
 
@@ -101,19 +101,17 @@ export class GuardedCall {
   /** Draws the result, so that a replay runs exactly the schemas that the recording ran. */
   #refusedBefore(session: Session, args: unknown): Denial | undefined {
     const { run, tool, name } = this
-    const isDrawn = session instanceof NestedSession || session.flags?.includes('before-schemas')
     const call = { tool: name, args, effects: tool?.options.effects }
     const judge = (): Denial | null => {
       const { verdict, denial } = run.policy.judge(call, run.history)
       if (verdict === 'deny' && denial) return denial
-      if (tool === undefined || !isDrawn || run.tapes.mayServe(session)) return null
+      if (tool === undefined || run.tapes.mayServe(session)) return null
       const room = run.limiter.admit(tool, undefined, args)
       if ('code' in room) return room
       this.#room = room
       return null
     }
     const decide = (): Denial | null => outsideRuns(judge)
-    if (!isDrawn) return decide() ?? undefined
     const isAllowedNow = (recorded: Denial | null): boolean =>
       recorded !== null &&
       recorded.exitReason === undefined &&

@@ -21,7 +21,6 @@ const runOf = (id: string) =>
     startedAt: Date.parse('2026-11-15T09:30:00Z') + Number(id.slice(13, 15)) * 1000,
     scope: 'process',
     node: 'v20.0.0',
-    flags: [],
     durability: 'process',
   }) as const
 

@@ -24,7 +24,6 @@ export class EventScript implements TapeLike {
       startedAt: 1_760_000_000_000,
       scope: 'function',
       node: 'v20.20.2',
-      flags: [],
     }
     this.add(run)
   }

@@ -34,7 +34,6 @@ export class RunScript implements TapeLike {
       startedAt: 1_760_000_000_000,
       scope: 'process',
       node: 'v20.20.2',
-      flags: [],
       ...run,
     })
   }

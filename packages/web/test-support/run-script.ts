@@ -35,7 +35,6 @@ export class RunScript {
         startedAt: 1_790_000_000_000,
         scope: 'process',
         node: 'v20.20.2',
-        flags: [],
       },
       details,
       { now: () => this.#now },

@@ -23,7 +23,6 @@ export function writeTeamRun(folder: string, id = 'team'): void {
       startedAt: Date.UTC(2026, 10, 15, 9, 30),
       scope: 'process',
       node: 'v22.20.0',
-      flags: [],
     },
     { entry: 'team.ts', args: [] },
     { now: () => now },

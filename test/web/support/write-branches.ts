@@ -37,7 +37,6 @@ export function writeBranch(folder: string, branch: WrittenBranch): void {
       startedAt: 1_790_000_100_000,
       scope: 'process',
       node: 'v20.20.2',
-      flags: [],
       parent: { run: branch.parent, seq, chain: parent.chainAt(seq - 1) },
     },
     { branch: branch.details },

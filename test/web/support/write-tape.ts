@@ -31,7 +31,6 @@ export function writeTape(
       startedAt: 1_790_000_000_000,
       scope: 'process',
       node: 'v20.20.2',
-      flags: [],
     },
     details,
     { now: () => clock.now },

@@ -87,7 +87,7 @@ function readCheckpoints(tape: Tape): CheckpointStore {
     const { seq } = event
     if (event.type === 'draw' && event.kind === FOUND)
       for (const entry of event.value as SavedEntry[]) store.apply({ ...entry, seq })
-    else if (event.type === 'note' && event.kind === 'kept' && event.name === ATTACHMENT)
+    else if (event.type === 'note' && event.kind === 'attachment' && event.name === ATTACHMENT)
       store.apply({ ...(JSON.parse(Buffer.from(tape.body(seq)).toString()) as SavedEntry), seq })
   }
   stores.set(tape, store)

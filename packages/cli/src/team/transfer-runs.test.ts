@@ -14,7 +14,7 @@ test('the torn end of a killed tape is not sent', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'killed.tape')
-  const run = { id: 'killed', name: 'killed', startedAt: 0, node: 'v20.0.0', flags: [] }
+  const run = { id: 'killed', name: 'killed', startedAt: 0, node: 'v20.0.0' }
   const writer = TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, {})
   writer.append({ type: 'output', stream: 'stdout' }, Buffer.from('whole'))
   writer.close()

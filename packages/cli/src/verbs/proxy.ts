@@ -96,7 +96,7 @@ async function replayProxy(options: Options, port: number, name: string): Promis
   const server = await ProxyServer.listen(port)
   const json = options.json
   const paint = painter(process.stderr)
-  const secrets = new SecretMask(tape.run.flags)
+  const secrets = new SecretMask()
   secrets.addEnvironment(process.env)
   const proxy = new ReplayingProxy({
     server,

@@ -1,7 +1,6 @@
 import { rebuildError, recordError } from '@retake/tape/format'
 import { adoptSignalOrigin, noteSignalOrigin } from '../call-site.js'
 import { natives } from '../natives.js'
-import { hasFlag } from '../recorder-flags.js'
 import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
 import { replace, replaceClass, replaceGetter, replaceLazyClass, undoAll } from './patch.js'
@@ -88,7 +87,6 @@ function insideSignal(signal: AbortSignal): AbortSignal {
   if (session === undefined || maker === undefined || maker === session) return signal
   // A run that is the whole process has no outside signals.
   if (session === currentProcessRun()) return signal
-  if (!hasFlag(session.flags ?? [], 'outside-signals')) return signal
   let bySession = twins.get(signal)
   if (bySession === undefined) twins.set(signal, (bySession = new WeakMap()))
   let twin = bySession.get(session)

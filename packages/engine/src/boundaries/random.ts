@@ -1,10 +1,8 @@
 import crypto from 'node:crypto'
 import { calledFrom } from '../call-site.js'
 import { natives } from '../natives.js'
-import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns } from '../scope.js'
 import { answerLater } from './in-turn.js'
-import type { Session } from '../sessions/session.js'
 import { NODES_UNDICI } from './network/global-dispatcher.js'
 import { dressLike, replace, undoAll, type Undo } from './patch.js'
 import { drawnByAgent, observedSession } from './telemetry.js'
@@ -34,8 +32,7 @@ function patchNodeCrypto(): Undo {
     replace(crypto, 'randomBytes', patchedBytes),
     replace(crypto, 'randomFillSync', (target: Buffer, offset?: number, size?: number) => {
       const session = observedSession()
-      if (session === undefined || isWebSocketMask(session))
-        return randomFillSync(target, offset, size)
+      if (session === undefined || isWebSocketMask()) return randomFillSync(target, offset, size)
       fill('crypto.randomFillSync', target, offset, size)
       return target
     }),
@@ -64,8 +61,7 @@ function patchNodeCrypto(): Undo {
 }
 
 /** Node 22 and older look this function up for each mask, later ones copy it before it is patched. */
-const isWebSocketMask = ({ flags = [] }: Session): boolean =>
-  hasFlag(flags, 'websocket-frames') && calledFrom(NODES_UNDICI, 4)
+const isWebSocketMask = (): boolean => calledFrom(NODES_UNDICI, 4)
 
 type MakeId = (options?: object) => string
 

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events'
-import { hasFlag } from '../recorder-flags.js'
 import { currentSession, isProcessRun, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import { inTurn } from './in-turn.js'
@@ -7,11 +6,9 @@ import { replace, undoAll, type Undo } from './patch.js'
 import { noteBoundary } from './uncaptured.js'
 import { whenLoaded } from './when-loaded.js'
 
-const hasSharedLogs = (session: Session): boolean => hasFlag(session.flags ?? [], 'shared-logs')
-
 /** True if writes to a log that was opened outside this run are not part of the run. */
 export const ignoresOutsideLogs = (session: Session): boolean =>
-  hasSharedLogs(session) && !isProcessRun(session)
+  session.owner === undefined && !isProcessRun(session)
 
 /** True if the run may change something outside: it is recorded, and works directly on the disk. */
 export const mayWriteLogs = ({ local, overlay }: Session): boolean =>
@@ -47,7 +44,7 @@ export function patchLogThreads(): Undo {
 function outside(native: Method): Method {
   return function (...args) {
     const session = currentSession()
-    if (session === undefined || !hasSharedLogs(session)) return native.apply(this, args)
+    if (session === undefined) return native.apply(this, args)
     return mayWriteLogs(session) ? outsideRuns(() => native.apply(this, args)) : true
   }
 }
@@ -56,7 +53,7 @@ function outside(native: Method): Method {
 function flushed(native: Method): Method {
   return function (...args) {
     const session = currentSession()
-    if (session === undefined || !hasSharedLogs(session)) return native.apply(this, args)
+    if (session === undefined) return native.apply(this, args)
     const work = (done: (error: unknown) => void): unknown =>
       mayWriteLogs(session) ? outsideRuns(() => native.call(this, done)) : done(null)
     const [callback] = args
@@ -67,8 +64,8 @@ function flushed(native: Method): Method {
   }
 }
 
-export const isLogThread = (session: Session, file: string): boolean =>
-  hasSharedLogs(session) && /[\\/]thread-stream[\\/]lib[\\/]worker\.js$/.test(file)
+export const isLogThread = (file: string): boolean =>
+  /[\\/]thread-stream[\\/]lib[\\/]worker\.js$/.test(file)
 
 /** Starts the thread of a log that a run opens; a run that may not write gets none. */
 export function startLogThread(session: Session, start: () => object): object {

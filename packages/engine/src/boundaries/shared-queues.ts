@@ -87,7 +87,7 @@ type Enqueue = (this: object, ...args: unknown[]) => unknown
 
 /** The current run, if it shares this queue with others and its tasks may have to wait. */
 function waitingIn(queue: object): Session | undefined {
-  const session = sharedIn(queue, 'shared-queues')
+  const session = sharedIn(queue)
   return session === undefined || isProcessRun(session) || neverWaits(queue) ? undefined : session
 }
 

@@ -1,5 +1,4 @@
 import { calledFrom, nearestCaller } from '../call-site.js'
-import { hasFlag } from '../recorder-flags.js'
 import { currentSession, isProcessRun } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 
@@ -21,7 +20,7 @@ export function observedSession(): Session | undefined {
 
 /** True if the nearest caller outside Retake is such a package. */
 export const isTelemetryCall = (session: Session): boolean =>
-  ignoresTelemetry(session, 'telemetry') && PACKAGES.test(nearestCaller() ?? '')
+  ignoresTelemetry(session) && PACKAGES.test(nearestCaller() ?? '')
 
 /** Sends spans over `node:http` for every exporter that uses OTLP over HTTP. */
 const EXPORTER = 'otlp-exporter-base'
@@ -33,12 +32,10 @@ const EXPORTER_FRAMES = 16
  * each span in the run that ends it.
  */
 export const isTelemetryExport = (session: Session): boolean =>
-  ignoresTelemetry(session, 'telemetry-exports') && calledFrom(EXPORTER, EXPORTER_FRAMES)
+  ignoresTelemetry(session) && calledFrom(EXPORTER, EXPORTER_FRAMES)
 
-const ignoresTelemetry = (session: Session, flag: 'telemetry' | 'telemetry-exports'): boolean =>
-  MARKS.some((mark) => mark in globalThis) &&
-  !isProcessRun(session) &&
-  hasFlag(session.flags ?? [], flag)
+const ignoresTelemetry = (session: Session): boolean =>
+  MARKS.some((mark) => mark in globalThis) && !isProcessRun(session)
 
 /** A value from outside the program, drawn by the run that observes it. */
 export function drawnByAgent<T>(kind: string, native: () => T): T {

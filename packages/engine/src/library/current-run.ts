@@ -25,7 +25,7 @@ export function currentRun(): CurrentRun | undefined {
     isReplay: session.local === 'tape',
     draw: (kind, take) => session.draw(kind, take),
     attach: (name, value) =>
-      session.note({ kind: 'kept', name }, Buffer.from(JSON.stringify(value), 'utf8')),
+      session.note({ kind: 'attachment', name }, Buffer.from(JSON.stringify(value), 'utf8')),
     answers: answeringTape(),
   }
 }

@@ -11,7 +11,6 @@ import { surroundingsOf } from '../environment.js'
 import { errors } from '../errors.js'
 import { INPUT_PROOF, proofOf } from '../machine-key.js'
 import { natives } from '../natives.js'
-import { recorderFlags } from '../recorder-flags.js'
 import { runUntilReturn } from './run-to-end.js'
 import { isTag, newRunId, RUN_FILE } from '../runs/run-id.js'
 import { prepareRunsFolder } from '../runs/runs-folder.js'
@@ -257,10 +256,11 @@ export function openRecording(
     try {
       const signingKey =
         sessionOptions.signingKey ?? (options.sign ? ownOrNewKey('seal') : undefined)
-      const flags = recorderFlags(signingKey !== undefined)
       const redactor = sessionOptions.redactor ?? redactorOf(options.redact)
-      const writer = through(createTape(run, options, { input, flags, redactor }))
-      const session = new RecordSession(writer, { ...sessionOptions, flags, signingKey, redactor })
+      const writer = through(
+        createTape(run, options, { input, redactor, isSigned: signingKey !== undefined }),
+      )
+      const session = new RecordSession(writer, { ...sessionOptions, signingKey, redactor })
       identifySession(session, run)
       return { session, run }
     } catch (error) {
@@ -293,12 +293,12 @@ function createTape(
   { root, durability = 'machine', tags, entry }: RecordOptions,
   {
     input,
-    flags,
     redactor,
+    isSigned,
   }: {
     readonly input: unknown
-    readonly flags: readonly string[]
     readonly redactor: Redactor | undefined
+    readonly isSigned: boolean
   },
 ): TapeWriter {
   const details: RunDetails = {
@@ -318,7 +318,7 @@ function createTape(
       startedAt: natives.dateNow(),
       scope: 'function',
       node: process.version,
-      flags,
+      ...(isSigned && { receipts: true }),
       durability,
     },
     entry === undefined ? details : withProof({ ...details, ...startOf(entry) }),
@@ -342,7 +342,7 @@ function fromFileUrl(entry: string): string {
 }
 
 function maskedInput(wire: unknown, redactor: Redactor | undefined): RunDetails {
-  const secrets = new SecretMask(undefined, redactor)
+  const secrets = new SecretMask(redactor)
   secrets.addProcessEnvironment()
   const json = JSON.stringify(wire)
   const masked = secrets.said(json)

@@ -1,5 +1,4 @@
 import { encodeBody, recordError } from '@retake/tape/format'
-import { hasFlag } from '../recorder-flags.js'
 import { ReturnedStreams } from './returned-streams.js'
 import { insideRun } from '../scope.js'
 import type { RunEnd } from '../sessions/record-session.js'
@@ -7,7 +6,6 @@ import type { Session } from '../sessions/session.js'
 import { natives } from '../natives.js'
 
 export interface EndingSession extends Session {
-  readonly flags: readonly string[]
   finish(end: RunEnd): void
   /** Like `finish`, without blocking other runs. */
   finishLater?(end: RunEnd): Promise<void>
@@ -50,10 +48,8 @@ async function callAgent<T>(
   let end: RunEnd
   try {
     output = await runAgent(session, agent)
-    if (hasFlag(session.flags, 'returned-streams')) {
-      const streams = insideRun(session, () => new ReturnedStreams(session, output))
-      if (!streams.isEmpty) return { output, streams }
-    }
+    const streams = insideRun(session, () => new ReturnedStreams(session, output))
+    if (!streams.isEmpty) return { output, streams }
     end = encodeBody(output)
   } catch (error) {
     await finish(session, { error: recordError(error) })

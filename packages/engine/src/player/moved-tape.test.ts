@@ -21,7 +21,6 @@ function moved(current: string, bodies: readonly (readonly ['bytes' | 'text', st
       startedAt: 0,
       scope: 'process',
       node: 'v20.0.0',
-      flags: [],
     },
     { cwd: '/app/sub', entry: '/app/agent.mjs', env: { PATH: '/usr/bin:/app/bin', A: '/apple' } },
   )

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type RunDetails, stoppedNote, type Tape } from '@retake/tape/format'
+import { defined, type RunDetails, stoppedNote, type Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { redactionOf } from '../redaction/redacted-tape.js'
 import type { Redactor } from '../redaction/redactor.js'
@@ -10,6 +10,7 @@ import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { usesOverlay, ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../runs/open-for-replay.js'
+import { sealKeyFor } from '../runs/signing-key.js'
 import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
 import type { ContinuePlan, LiveReport, PinnedReport, SettledDoubt, Simulator } from './plan.js'
@@ -174,7 +175,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             // A branch that continues on its own tape was already shifted when it was created.
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
             answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
-            flags: tape.run.flags,
+            signingKey: sealKeyFor(tape.run),
             redactor,
           })
           if (overlay) noteFilesAt(at, overlay, recorder)
@@ -240,7 +241,7 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
       startedAt: Math.round(natives.dateNow() - elapsedMs),
       scope: tape.run.scope,
       node: process.version,
-      flags: tape.run.flags,
+      ...defined({ receipts: tape.run.receipts }),
       parent: { run: tape.run.id, seq: at, chain: tape.chainAt(at - 1) },
       ...(durability && { durability }),
     },

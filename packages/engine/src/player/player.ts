@@ -2,7 +2,6 @@ import {
   type BodyForm,
   type DrawEvent,
   type EnvironmentRead,
-  hasReadsOnly,
   type InitiationEvent,
   type NewEvent,
   type NoteEvent,
@@ -15,7 +14,6 @@ import { type Environment, environmentFrom, type ServedEnvironment } from '../en
 import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import type { Overlay } from '../overlay/overlay.js'
-import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { isStructural, redactionOf } from '../redaction/redacted-tape.js'
 import { SecretMask } from '../secrets.js'
@@ -111,7 +109,7 @@ export class Player implements Session {
   readonly overlay: Overlay | undefined
   readonly files: ServedFiles
   readonly #secrets: SecretMask
-  readonly #environment: ServedEnvironment | undefined
+  readonly #environment: ServedEnvironment
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #matcher: SequenceMatcher
@@ -120,8 +118,6 @@ export class Player implements Session {
   readonly #deliveries: RecordedDeliveries
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
-  /** False for older tapes, which have no events for bytes written to children. */
-  readonly #comparesWrites: boolean
   #live: Live | undefined
   #calls: ReadonlySet<string> | undefined
   #recording: Recording | undefined
@@ -147,15 +143,14 @@ export class Player implements Session {
     const log = new DivergenceLog(cursor, { ...replaying, leave: continuation?.leave })
     this.#cursor = cursor
     this.#log = log
-    this.#comparesWrites = hasFlag(tape.run.flags, 'child-writes')
-    this.#secrets = new SecretMask(tape.run.flags)
+    this.#secrets = new SecretMask()
     this.#secrets.digestKey = redactionOf(tape)?.key.derive('digests')
     this.#secrets.isStructural = isStructural(tape)
     this.#secrets.addEnvironment(natives.env)
     this.overlay = continuation?.overlay
     const isContinued = continuation !== undefined
     this.files = new ServedFiles(this.#secrets, isContinued)
-    this.#environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
+    this.#environment = this.#servedEnvironment()
     sessionOpened(this)
     const deliveries = new RecordedDeliveries(tape, cursor, log, {
       ...replaying,
@@ -175,10 +170,6 @@ export class Player implements Session {
       onAdvanced: () => deliveries.schedule(),
       afterInitiation: options.afterInitiation,
     })
-  }
-
-  get flags(): readonly string[] {
-    return this.tape.run.flags
   }
 
   get closed(): boolean {
@@ -288,8 +279,7 @@ export class Player implements Session {
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     this.#either(
       () => {
-        if (!this.#comparesWrites) this.#deliveries.schedule()
-        else if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
+        if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
       },
       ({ recorder }) => recorder.write(operation, bytes, as),
     )
@@ -511,7 +501,7 @@ export class Player implements Session {
     this.liveSinceMs = natives.performanceNow()
     this.#stopServing()
     recorder.secrets.takeOver(this.#secrets)
-    if (this.#environment) recorder.environment?.takeOver(this.#environment)
+    recorder.environment.takeOver(this.#environment)
     for (const operation of underWay) {
       operation.source = recorder.local
       tail.takeOver(operation, recorder)

@@ -1,8 +1,10 @@
+import { defined } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { isCutShort, TapeSource } from '../player/tape-source.js'
 import { environmentFrom } from '../environment.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../runs/open-for-replay.js'
+import { sealKeyFor } from '../runs/signing-key.js'
 import { contactCounts, forbidContact } from '../boundaries/outside-contact.js'
 import type { ChaosReport, ChaosTask, CommonTask } from '../process-task.js'
 import { elapsed } from '../library/record.js'
@@ -32,7 +34,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
       startedAt: natives.dateNow(),
       scope: source.run.scope,
       node: process.version,
-      flags: source.run.flags,
+      ...defined({ receipts: source.run.receipts }),
       // Only needed briefly, and the permission model of a replay forbids syncing.
       durability: 'process',
     },
@@ -49,7 +51,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
   })
   const session: RecordSession = new RecordSession(writer, {
     answers,
-    flags: source.run.flags,
+    signingKey: sealKeyFor(source.run),
     variables: (secrets) => environmentFrom(source, { secrets, isContinued: false }),
   })
   const report = (exitCode: number): void => {

@@ -9,10 +9,10 @@ import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import type { CallSites, CommonTask, RecordTask } from '../process-task.js'
 import { elapsed } from '../library/record.js'
-import { recorderFlags } from '../recorder-flags.js'
 import { surroundingsOf } from '../environment.js'
 import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
+import { sealKeyFor } from '../runs/signing-key.js'
 import { trustRecording } from '../runs/trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
 import { onProcessExit, stopOnFailure, writeJson } from './process-exit.js'
@@ -27,9 +27,8 @@ export function recordProcess(
   task: RecordTask & CommonTask,
   preloads: readonly Preload[] | undefined,
 ): undefined {
-  const flags = recorderFlags(task.sign)
   const redactor = redactorOf(task.redact)
-  const secrets = new SecretMask(flags, redactor)
+  const secrets = new SecretMask(redactor)
   secrets.addProcessEnvironment()
   const writer = TapeWriter.create(
     task.tape,
@@ -40,7 +39,7 @@ export function recordProcess(
       startedAt: natives.dateNow(),
       scope: 'process',
       node: process.version,
-      flags,
+      ...(task.sign && { receipts: true }),
       durability: task.durability ?? 'machine',
     },
     {
@@ -65,7 +64,7 @@ export function recordProcess(
   // Prints nothing in a process whose output is read by another one.
   if (task.startedBy === undefined) warnAtNotes(writer, task.strict === true)
   const session = new RecordSession(writer, {
-    flags,
+    signingKey: task.sign ? sealKeyFor({ receipts: true }) : undefined,
     redactor,
     ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
     ...(task.recordsChildren && { childTask: (op, program) => childTask(task, op, program) }),

@@ -1,4 +1,4 @@
-import { hasReadsOnly, type Tape } from '@retake/tape/format'
+import type { Tape } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import { withSurroundings } from '../environment.js'
 import { ThreadHalter } from '../inspect/thread-halter.js'
@@ -85,10 +85,10 @@ export function replayProcess(
 }
 
 /** Restores environment, terminal and time zone; secrets stay placeholders. */
-export function restoreSurroundings({ details, run }: Tape): void {
+export function restoreSurroundings({ details }: Tape): void {
   if (details.env) {
     const { env } = natives
-    const restored = hasReadsOnly(run) ? withSurroundings(env, details.env) : details.env
+    const restored = withSurroundings(env, details.env)
     for (const name of Object.keys(env)) if (!(name in restored)) delete env[name]
     for (const [name, value] of Object.entries(restored)) if (env[name] !== value) env[name] = value
   }

@@ -6,14 +6,12 @@ import {
   type HeaderPair,
   type NewEvent,
   type ProxyDetails,
-  RECEIPTS_FLAG,
   type RecordedError,
   recordError,
 } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { errors } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
-import { PROXY_FLAGS } from '../recorder-flags.js'
 import { maskedEnvironment, type SecretMask } from '../secrets.js'
 import { EMPTY } from '../sessions/session.js'
 import { withoutSession } from './base-url-variables.js'
@@ -67,7 +65,7 @@ export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
       startedAt: Date.now(),
       scope: 'process',
       node: process.version,
-      flags: sign ? [...PROXY_FLAGS, RECEIPTS_FLAG] : PROXY_FLAGS,
+      ...(sign && { receipts: true }),
       durability,
     },
     {

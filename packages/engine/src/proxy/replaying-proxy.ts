@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { clipText, type RecordedError, type Tape } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../headers.js'
-import { hasFlag } from '../recorder-flags.js'
 import { checkIntact } from '../runs/open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
 import type { ComparedRequest } from '../player/content-matcher.js'
@@ -106,10 +105,7 @@ export class ReplayingProxy {
     if (found === undefined) return this.#refuse(current, response)
     this.served += 1
     onRequest?.(`${current.method} ${current.url}`, undefined)
-    const redirect = (location: string): string =>
-      hasFlag(tape.run.flags, 'proxy-redirects')
-        ? redirectOn(routes, { target, url }, location)
-        : location
+    const redirect = (location: string): string => redirectOn(routes, { target, url }, location)
     await replayExchange(tape, found, response, { paced, order: this.#order, redirect })
   }
 

@@ -27,7 +27,10 @@ export interface RedactionNote {
 export const redactionNote = (
   text: 'values' | 'original' | 'readable',
   body: Uint8Array,
-): RedactionNote => ({ note: { type: 'note', kind: 'kept', name: REDACTION_NOTE, text }, body })
+): RedactionNote => ({
+  note: { type: 'note', kind: 'attachment', name: REDACTION_NOTE, text },
+  body,
+})
 
 /** The values found since the last call. */
 export function sealedValues(redactor: Redactor): RedactionNote[] {

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import path from 'node:path'
-import { RECEIPTS_FLAG, attempt } from '@retake/tape/format'
+import { attempt, type RunEvent } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { disk } from '../overlay/disk.js'
 import { outsideRuns } from '../scope.js'
@@ -51,11 +51,11 @@ export const ownOrNewKey = (purpose: KeyPurpose): KeyObject =>
   ownKey(purpose) ?? outsideRuns(() => storeKey(purpose, generateKeyPairSync('ed25519').privateKey))
 
 /**
- * The key that signs the seal of a run with these flags; undefined if it is not signed. A branch in
- * a sandbox may have no key: then its seal is not signed, and every check reports that.
+ * The key that signs the seal of this run; undefined if it is not signed. A branch in a sandbox may
+ * have no key: then its seal is not signed, and every check reports that.
  */
-export const sealKeyFor = (flags: readonly string[]): KeyObject | undefined =>
-  flags.includes(RECEIPTS_FLAG) ? attempt(() => ownOrNewKey('seal')) : undefined
+export const sealKeyFor = ({ receipts }: Pick<RunEvent, 'receipts'>): KeyObject | undefined =>
+  receipts ? attempt(() => ownOrNewKey('seal')) : undefined
 
 /**
  * Stores a private key unless one exists. Returns the stored one, because another process may have

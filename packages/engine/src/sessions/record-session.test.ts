@@ -21,7 +21,7 @@ function openSession(options?: RecordSessionOptions): {
   const folder = mkdtempSync(join(tmpdir(), 'retake-session-'))
   const run = { type: 'run', id: 'r', name: 'r', startedAt: 0, scope: 'function' } as const
   const path = join(folder, 'run.tape')
-  const writer = TapeWriter.create(path, { ...run, node: process.version, flags: [] }, {})
+  const writer = TapeWriter.create(path, { ...run, node: process.version }, {})
   const session = new RecordSession(writer, options)
   onTestFinished(() => {
     session.close()
@@ -106,8 +106,8 @@ test('what a write to a connection could depend on is on disk before it leaves',
  * Delivers the parts of a whole answer. Reports which of them are in the file, and in which turn
  * each reaches the agent.
  */
-async function deliverWhole(options?: RecordSessionOptions) {
-  const { session, writer } = openSession(options)
+async function deliverWhole() {
+  const { session, writer } = openSession()
   const delivered: { readonly written: number; readonly joined: number }[] = []
   const turns = new Set<number>()
   let turn = 0
@@ -136,10 +136,4 @@ async function deliverWhole(options?: RecordSessionOptions) {
 test('parts of an answer that arrived together share a turn, and are written before it', async () => {
   const whole = { written: 3, joined: 2 }
   expect(await deliverWhole()).toEqual({ delivered: [whole, whole, whole], turns: 1 })
-})
-
-test('without the flag, each part has its own turn', async () => {
-  const { delivered, turns } = await deliverWhole({ flags: [] })
-  expect(delivered.map(({ written }) => written)).toEqual([1, 2, 3])
-  expect(turns).toBe(3)
 })

@@ -10,13 +10,12 @@ import type {
   RecordedError,
   WriteEvent,
 } from '@retake/tape/format'
-import { ENVIRONMENT_READS, environmentNote, recordError } from '@retake/tape/format'
+import { environmentNote, recordError } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { withScopes } from '../library/framework-scopes.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
-import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { type Environment, RecordedEnvironment } from '../environment.js'
 import { proofOf } from '../machine-key.js'
 import { ReadableStreams } from '../redaction/readable-streams.js'
@@ -28,7 +27,6 @@ import {
 } from '../redaction/redacted-tape.js'
 import type { Redactor } from '../redaction/redactor.js'
 import { endedStream, SecretMask, streamOf } from '../secrets.js'
-import { sealKeyFor } from '../runs/signing-key.js'
 import { type AnswerSource, outside } from '../player/source.js'
 import type { EventWriter } from './background-writer.js'
 import type { Divergence } from '../player/divergence.js'
@@ -66,8 +64,6 @@ export interface RecordSessionOptions {
   readonly shift?: number
   /** Source of answers; the outside by default. */
   readonly answers?: AnswerSource
-  /** Flags of the run, unless it is a new one. */
-  readonly flags?: readonly string[]
   /** Source of the variables; this process by default. */
   readonly variables?: (secrets: SecretMask) => Environment
   /** Receives copies of the databases that the run opens; the originals stay unchanged. */
@@ -93,7 +89,7 @@ export class RecordSession implements Session {
   readonly remote: Source
   readonly secrets: SecretMask
   readonly databases: Overlay | undefined
-  readonly environment: RecordedEnvironment | undefined
+  readonly environment: RecordedEnvironment
   readonly #queue: Completed[] = []
   /** True while a delivery waits for the disk. */
   #isPaused = false
@@ -112,9 +108,6 @@ export class RecordSession implements Session {
   readonly #owner: Session
   readonly #shift: number
   readonly #answers: AnswerSource
-  readonly flags: readonly string[]
-  readonly #recordsWrites: boolean
-  readonly #joinsParts: boolean
   /** True if something that a write could depend on may not be on disk. */
   #isUnsynced = true
   readonly #recording: Recording
@@ -134,22 +127,16 @@ export class RecordSession implements Session {
     this.#owner = options.owner ?? this
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
-    this.flags = options.flags ?? RECORDER_FLAGS
-    this.secrets = new SecretMask(this.flags, options.redactor)
+    this.secrets = new SecretMask(options.redactor)
     if (options.redactor !== undefined)
       this.#streams = new ReadableStreams(this.secrets, options.redactor)
-    this.#recordsWrites = hasFlag(this.flags, 'child-writes')
-    this.#joinsParts = hasFlag(this.flags, 'joined-parts')
-    // Read early, because it would be too late to refuse anything at the seal.
-    this.#signingKey = options.signingKey ?? sealKeyFor(this.flags)
+    this.#signingKey = options.signingKey
     this.childTask = options.childTask ?? ((...child) => this.#answers.childTask?.(...child))
     this.databases = options.databases
     this.local = this.#answers.local
     this.remote = this.#answers.remote
     this.secrets.addProcessEnvironment()
-    this.environment = hasFlag(this.flags, ENVIRONMENT_READS)
-      ? this.#recordedEnvironment(options.variables?.(this.secrets))
-      : undefined
+    this.environment = this.#recordedEnvironment(options.variables?.(this.secrets))
     this.#recording = {
       tape: writer.path,
       mark: (name, text) => this.note({ kind: 'mark', name, text: this.secrets.text(text) }),
@@ -250,7 +237,6 @@ export class RecordSession implements Session {
    * stdout, not synced.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
-    if (!this.#recordsWrites) return
     const isSynced = isDurable(operation.action) && this.local === 'live'
     if (this.#isUnsynced && isSynced) this.#barrier()
     const wasUnsynced = this.#isUnsynced
@@ -293,7 +279,7 @@ export class RecordSession implements Session {
 
   attach(name: string, body: Uint8Array, isDurable = true): number {
     if (this.closed || this.local === 'tape') return -1
-    const seq = this.#append({ type: 'note', kind: 'kept', name }, body)
+    const seq = this.#append({ type: 'note', kind: 'attachment', name }, body)
     if (isDurable) this.#barrier()
     return seq
   }
@@ -543,7 +529,7 @@ export class RecordSession implements Session {
   /** A part of an answer, with later parts that have arrived, if they share its turn and its write. */
   #joinedTo(first: Completed): readonly Completed[] {
     const { operation } = first
-    if (operation.action.joins !== true || !this.#joinsParts) return [first]
+    if (operation.action.joins !== true) return [first]
     const parts = [withJoined(first, undefined)]
     while (this.#queue[0]?.operation === operation)
       parts.push(withJoined(this.#queue.shift() as Completed, true))

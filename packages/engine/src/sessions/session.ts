@@ -178,8 +178,6 @@ export interface Recording {
  */
 export interface Session {
   readonly closed: boolean
-  /** Recorder behaviours that this run follows; empty by default. */
-  readonly flags?: readonly string[]
   /** Source of answers from this machine: files, clocks, timers, native add-ons. */
   readonly local: Source
   /** Source of answers from elsewhere: requests, tools, processes. */
@@ -208,7 +206,7 @@ export interface Session {
   refuse?(error: RetakeError, options?: { readonly mayGoLive: boolean }): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
   /**
-   * Stores data on the tape, as a `kept` note, and returns its number. It is on disk when this
+   * Stores data on the tape, as an attachment, and returns its number. It is on disk when this
    * returns, unless `isDurable` is false. Missing, or -1, if nothing is recorded.
    */
   attach?(name: string, body: Uint8Array, isDurable?: boolean): number
@@ -220,7 +218,7 @@ export interface Session {
   readonly overlay?: Overlay | undefined
   /** Destination of databases that the run opens; its overlay by default, or the disk. */
   readonly databases?: Overlay | undefined
-  /** The variables of the run; undefined if they are those of the process, as on older tapes. */
+  /** The variables of the run; missing on a session that works for another one. */
   readonly environment?: Environment | undefined
   /** The real content of files with secrets; only set while answers come from a tape. */
   readonly files?: ServedFiles | undefined

@@ -28,7 +28,6 @@ function runOf(write: (add: (event: NewEvent, body?: string) => number) => void)
       startedAt: 1_790_000_000_000,
       scope: 'process',
       node: process.version,
-      flags: [],
     },
     {},
     { now: () => (now += 10) },

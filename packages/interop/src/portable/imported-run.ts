@@ -96,7 +96,6 @@ export class ImportedRun {
         startedAt: epochMsOf(String(this.#origin)),
         scope: 'process',
         node: '',
-        flags: [],
         durability: 'process',
       },
       { imported: details, ...(input !== undefined && { input: toWire(input) }) },
@@ -190,7 +189,7 @@ export class ImportedRun {
     }
     const isOwn = (key: string): boolean => key !== HAR_REQUEST && key !== HAR_RESPONSE
     const stored = this.#stored({ ...span, attributes: pick(span.attributes, isOwn) })
-    this.#writer.buffer({ type: 'note', kind: 'kept', name: SPAN_NOTE }, bytes(stored))
+    this.#writer.buffer({ type: 'note', kind: 'attachment', name: SPAN_NOTE }, bytes(stored))
     if (entry.role === 'tool') {
       const { name } = entry.scope
       const args = valueOf(span.attributes, TOOL_INPUT)
@@ -260,7 +259,7 @@ export class ImportedRun {
     const group = known ?? this.#groups.size
     if (known === undefined) {
       this.#groups.set(key, group)
-      this.#writer.buffer({ type: 'note', kind: 'kept', name: GROUP_NOTE }, Buffer.from(key))
+      this.#writer.buffer({ type: 'note', kind: 'attachment', name: GROUP_NOTE }, Buffer.from(key))
     }
     return { ...span, group }
   }

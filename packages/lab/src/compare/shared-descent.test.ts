@@ -22,7 +22,6 @@ function write(id: string, from?: { readonly run: string; readonly seq: number }
       startedAt: 1,
       scope: 'process',
       node: 'v20',
-      flags: [],
       ...(parent && { parent }),
     },
     {},

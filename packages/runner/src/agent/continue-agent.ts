@@ -9,7 +9,7 @@ import {
   withSurroundings,
 } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
-import { environmentOnTape, hasReadsOnly, originOf, type Step, type Tape } from '@retake/tape'
+import { environmentOnTape, originOf, type Step, type Tape } from '@retake/tape'
 import type { RecordedError, ResponseEvent, SocketEvent } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
@@ -439,7 +439,7 @@ export function endTape(file: string, signal: NodeJS.Signals, isResumed = false)
   const endedAt = Math.max(at, Date.now() - tape.run.startedAt)
   const writer = TapeWriter.reopen(file, isResumed ? {} : { now: () => endedAt })
   writer.append({ type: 'end', signal })
-  writer.seal({ privateKey: sealKeyFor(tape.run.flags) })
+  writer.seal({ privateKey: sealKeyFor(tape.run) })
 }
 
 /**
@@ -452,9 +452,7 @@ function liveEnvironment(
   plan: ContinuePlan,
 ): NodeJS.ProcessEnv {
   const { env: recorded = {} } = tape.details
-  const env: NodeJS.ProcessEnv = hasReadsOnly(tape.run)
-    ? withSurroundings(process.env, recorded)
-    : {}
+  const env: NodeJS.ProcessEnv = withSurroundings(process.env, recorded)
   const missing: string[] = []
   const ambient = plan.pinned?.ambient
   const isLive = (name: string): boolean =>

@@ -20,7 +20,7 @@ test.each([
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'run.tape')
-  const run = { id: 'run', name: 'run', startedAt: 0, node: process.version, flags: [] }
+  const run = { id: 'run', name: 'run', startedAt: 0, node: process.version }
   TapeWriter.create(file, { type: 'run', scope: 'function', ...run }, {}).seal()
   const mismatches = [{ field: 'line 1', recorded, current }]
   const advice = divergenceAdvice(openTape(file), {

@@ -7,7 +7,7 @@ import {
   revealedTape,
   withSurroundings,
 } from '@retake/engine/runs'
-import { defined, hasReadsOnly, type Tape } from '@retake/tape'
+import { defined, type Tape } from '@retake/tape'
 import { type AgentOptions, type AgentStart, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import type { Isolation } from './run-in-sandbox.js'
@@ -193,10 +193,7 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
     throw cliErrors.RECORDED_AGENT_MISSING(entry, cwd)
   requireTrust(tape)
   const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
-  const env =
-    details.env && hasReadsOnly(tape.run)
-      ? withSurroundings(process.env, details.env)
-      : (details.env ?? process.env)
+  const env = details.env ? withSurroundings(process.env, details.env) : process.env
   const start = { entry, args, cwd, env, nodeArgs }
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
   // The program loaded its preloads before the run, so the agent gets none.

@@ -52,7 +52,7 @@ export async function replayRecordedCommand(
   const started = performance.now()
   const matchers = await loadMatchers([...(taped.matchers ?? []), ...givenMatchers([])], cwd)
   const server = await listenAsRecorded(taped)
-  const secrets = new SecretMask(tape.run.flags)
+  const secrets = new SecretMask()
   const client = new ClientProcess()
   const authority = taped.tls ? new CertificateAuthority() : undefined
   using trusted = authority && trustCertificate(authority.certificate, {})

@@ -21,7 +21,7 @@ function temporaryFolder(): string {
 /** A tape of a recorder that hides nothing. */
 function olderTape(details: object, events: readonly (readonly [NewEvent, Uint8Array])[]): string {
   const file = path.join(temporaryFolder(), 'older.tape')
-  const run = { id: 'older', name: 'older', startedAt: 0, node: 'v20.0.0', flags: [] }
+  const run = { id: 'older', name: 'older', startedAt: 0, node: 'v20.0.0' }
   const writer = TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, details)
   for (const [event, body] of events) writer.append(event, body)
   writer.seal()

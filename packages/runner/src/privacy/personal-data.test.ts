@@ -87,7 +87,7 @@ function scrubbed(
     delete process.env['RETAKE_VAULT_KEY']
   })
   const file = path.join(temporaryFolder(), 'run.tape')
-  const run = { id: 'run', name: 'run', startedAt: 0, node: 'v20.0.0', flags: ['encoded-secrets'] }
+  const run = { id: 'run', name: 'run', startedAt: 0, node: 'v20.0.0' }
   const writer = TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, {})
   for (const [event, body] of events) writer.append(event, body)
   writer.seal()

@@ -29,7 +29,6 @@ function redacted(
     startedAt: 0,
     scope: 'process',
     node: 'v20',
-    flags: [],
   } as const
   const writer = TapeWriter.create(file, run, details)
   for (const [event, body] of events)

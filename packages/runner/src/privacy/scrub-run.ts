@@ -91,8 +91,6 @@ function valuesLeft(file: string, { values, rules }: PersonalData, key: VaultKey
     }))
 }
 
-const ENCODED = 'encoded-secrets'
-
 function withoutSecrets(file: string, digest: string): Parameters<typeof rewriteLineage>[2] {
   const mask = ownSecrets()
   const bodies = new Map<number, Uint8Array>()
@@ -108,7 +106,6 @@ function withoutSecrets(file: string, digest: string): Parameters<typeof rewrite
     run: (run) => ({
       ...run,
       name: mask.text(run.name),
-      flags: run.flags.includes(ENCODED) ? run.flags : [...run.flags, ENCODED],
     }),
     details: (details) => ({ ...hidden<RunDetails>(details), scrubbedFrom: digest }),
     event: (event) => hidden<TapeEvent>(event),

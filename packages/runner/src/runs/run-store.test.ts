@@ -19,7 +19,6 @@ function storeOf(runs: Readonly<Record<string, number>>): RunStore {
       startedAt,
       scope: 'process',
       node: 'v20.0.0',
-      flags: [],
     } as const
     TapeWriter.create(store.pathOf(id), run, {}).close()
   }
@@ -62,12 +61,12 @@ test('paths are used unchanged, and other files in the folder are ignored', () =
   expect(store.find('here.tape')).toBe('here.tape')
 })
 
-test('a tape without a name and an unreadable tape are rows like others', () => {
+test('unreadable tapes are rows like others', () => {
   const store = storeOf({ '20261115-093012-aaaa': 1 })
-  const run = { type: 'run', id: 'x', startedAt: 1, scope: 'function', node: 'v20.0.0', flags: [] }
+  const run = { type: 'run', id: 'x', startedAt: 1, scope: 'function', node: 'v20.0.0' }
   TapeWriter.create(store.pathOf('nameless'), run as never, {}).close()
   TapeWriter.create(store.pathOf('odd'), { ...run, name: 'odd' } as never, null as never).close()
   const rows = Object.fromEntries(store.ids().map((id) => [id, summarizeRun(id, store.pathOf(id))]))
-  expect(rows['nameless']).toMatchObject({ name: '(no name)' })
+  expect(rows['nameless']).toMatchObject({ error: { code: 'TAPE_CORRUPT' } })
   expect(rows['odd']).toMatchObject({ error: { code: 'TAPE_CORRUPT' } })
 })

@@ -1,26 +1,6 @@
 import type { TapePlatform } from './platform.js'
 import { putAscii, putNumber, digitCount } from './put-text.js'
 
-/**
- * The hash chain of one run. Each heavy event links to the previous one and to all light events
- * between them, so that removing, adding, moving or changing any event breaks every later link. It
- * covers only what happened (event text, body), not how it is stored.
- *
- * Light events after the last heavy one are not linked yet; until then only their CRC protects
- * them.
- */
-export interface HashChain {
-  /** Hash of the last heavy event; empty before the first. */
-  readonly head: string
-  addLight(text: Uint8Array, body: Uint8Array): void
-  /** Adds a heavy event and returns its hash. A long body is given as its sha256. */
-  addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string
-  /** Digest of the light events since the last heavy one; empty if there are none. */
-  lightsDigest(): string
-  /** Identifies the run so far: its head, and the light events after it. */
-  digest(): string
-}
-
 /** Bodies of heavy events up to this size are linked directly, longer ones by their sha256. */
 export const SHORT_BODY_MAX_BYTES = 511
 
@@ -84,11 +64,16 @@ const GATHERED_FIRST_BYTES = 1 << 12
 const NEWLINE = 10
 
 /**
+ * The hash chain of one run. Each heavy event links to the previous one and to all light events
+ * between them, so that removing, adding, moving or changing any event breaks every later link. It
+ * covers only what happened (event text, body), not how it is stored. Light events after the last
+ * heavy one are not linked yet; until then only their CRC protects them.
+ *
  * A link is one sha256 over everything since the previous link. This is cheapest, because calling a
  * hash takes longer than hashing a short event. So everything that a link will cover is gathered:
  * the head, the light events, and finally the heavy one.
  */
-export class Chain implements HashChain {
+export class Chain {
   readonly #platform: TapePlatform
   #gathered = new Uint8Array(GATHERED_FIRST_BYTES)
   #used = 0
@@ -101,6 +86,7 @@ export class Chain implements HashChain {
     this.#startFrom(head)
   }
 
+  /** Hash of the last heavy event; empty before the first. */
   get head(): string {
     return this.#head
   }
@@ -111,6 +97,7 @@ export class Chain implements HashChain {
       this.#startFrom(this.#hashWith(text, body.length, body))
   }
 
+  /** Adds a heavy event and returns its hash. A long body is given as its sha256. */
   addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string {
     this.#head = this.#gather(text, size, body) ? this.#hash() : this.#hashWith(text, size, body)
     this.#hasLights = false
@@ -118,10 +105,12 @@ export class Chain implements HashChain {
     return this.#head
   }
 
+  /** Digest of the light events since the last heavy one; empty if there are none. */
   lightsDigest(): string {
     return this.#hasLights ? this.#hash() : ''
   }
 
+  /** Identifies the run so far: its head, and the light events after it. */
   digest(): string {
     return this.#hasLights ? this.#hash() : this.#head
   }

@@ -1,5 +1,5 @@
 import type { Envelope } from './codec.js'
-import type { TapeEvent } from './events.js'
+import { TAPE_FORMAT, type TapeEvent } from './events.js'
 
 /**
  * Checks of what a record says, made once, when it is read. A checksum shows that a record is what
@@ -245,18 +245,19 @@ const delivery: Fields = { op: natural, from: optional(natural) }
 /** The fields of each event; `seq` and `at` are checked for all of them. */
 const EVENTS: { readonly [Type in TapeEvent['type']]: Check } = {
   run: object({
-    format: positive,
+    format: oneOf(TAPE_FORMAT),
     id: runId,
+    name: text,
     startedAt: time,
     scope: oneOf('process', 'function'),
     node: text,
-    flags: texts,
+    receipts: optional(oneOf(true)),
     parent: optional(object({ run: runId, seq: positive, chain: text })),
     durability: optional(oneOf('machine', 'process')),
     creator: optional(object({ pid: natural, started: text, fd: natural })),
   }),
   note: object({
-    kind: oneOf('boundary', 'mark', 'kept'),
+    kind: oneOf('boundary', 'mark', 'attachment'),
     name: text,
     site,
     text: optional(text),

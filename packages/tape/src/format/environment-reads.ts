@@ -1,9 +1,7 @@
 import { parseJson } from '../values/json-shape.js'
-import type { RunEvent, TapeEvent } from './events.js'
+import type { TapeEvent } from './events.js'
 import type { TapeLike } from './tape-like.js'
 
-/** Flag of runs that record only the variables that their program read, as notes of this name. */
-export const ENVIRONMENT_READS = 'env-reads'
 const NOTE = 'process.env'
 
 /** One variable of the environment as the program first saw it. */
@@ -23,12 +21,10 @@ export interface EnvironmentReads {
   readonly names?: readonly string[]
 }
 
-export const environmentNote = { type: 'note', kind: 'kept', name: NOTE } as const
+export const environmentNote = { type: 'note', kind: 'attachment', name: NOTE } as const
 
 export const isEnvironmentNote = (event: TapeEvent): boolean =>
-  event.type === 'note' && event.kind === 'kept' && event.name === NOTE
-
-export const hasReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
+  event.type === 'note' && event.kind === 'attachment' && event.name === NOTE
 
 /** Decodes a note. Empty if Retake did not write it: a tape can come from anywhere. */
 export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
@@ -45,8 +41,8 @@ export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
 }
 
 /**
- * The known part of a run's environment: all of it on older tapes; on newer ones, the variables
- * that the program read before the event `until`, and the few that Node needs.
+ * The known part of a run's environment: the variables that the program read before the event
+ * `until`, and the few that Node needs. A command in another language got all of it.
  */
 export function environmentOnTape(
   tape: TapeLike,
@@ -66,7 +62,6 @@ export function namesOnTape(tape: TapeLike, until = tape.count): readonly string
 }
 
 function* notesOf(tape: TapeLike, until: number): Generator<EnvironmentReads> {
-  if (!hasReadsOnly(tape.run)) return
   for (const event of tape.events(1, until))
     if (isEnvironmentNote(event)) yield readsOf(tape, event.seq)
 }

@@ -123,11 +123,6 @@ export const tapeErrors = errorTable(
       `It has format ${format}; this version reads formats up to ${known}.`,
       'Update Retake (`npm install retake@latest`) and open it again.',
     ],
-    TAPE_FROM_PAST: (path: string, format: number, present: number) => [
-      `The tape ${path} was written by an older Retake and cannot be extended.`,
-      `It has format ${format}, and this version writes format ${present}.`,
-      'Use the version that recorded it, or fork it: a fork writes a new tape.',
-    ],
     TAPE_NO_SUCH_EVENT: (path: string, seq: number, count: number) => [
       `The tape ${path} has no event ${seq}.`,
       `It has events 0 to ${count - 1}.`,

@@ -1,14 +1,14 @@
 import type { GuardFacts } from '../guards/guard-facts.js'
 
 /**
- * Every record that a tape can contain. A change here changes the format: raise `TAPE_FORMAT`, add
- * a migration in `migrations.ts` and a golden tape in `test/golden`.
+ * Every record that a tape can contain. A change here changes the format: AGENTS.md says when it
+ * needs a new number and a migration.
  *
  * A run is one total order of four things: *values* that the agent drew, *initiations* that it made
  * (checked on replay), *deliveries* that reached it, and *output* that it wrote to its terminal or
  * to a child process (checked on replay). The rest frames the run.
  */
-export const TAPE_FORMAT = 3
+export const TAPE_FORMAT = 1
 
 /** Fields of every event; the writer sets `seq` and `at`. */
 export interface EventBase {
@@ -37,13 +37,16 @@ export interface RunEvent extends EventBase {
   readonly scope: 'process' | 'function'
   /** Node version that recorded, for example `v20.20.2`. */
   readonly node: string
-  /** Names of recorder behaviours that a replay must repeat. */
-  readonly flags: readonly string[]
+  /**
+   * Set if receipts can disclose single events: the seal is signed, heavy events have a `salt`, and
+   * a `linkNote` separates them from earlier light events.
+   */
+  readonly receipts?: true
   /** Set on a branch: the run it continues. */
   readonly parent?: ParentLink
   /** Set if the tape was not synced while it was written; missing for `machine`. */
   readonly durability?: Durability
-  /** Missing on tapes of older recorders, and of systems that do not show open files. */
+  /** Missing on systems that do not show open files. */
   readonly creator?: TapeCreator
 }
 
@@ -136,11 +139,10 @@ export interface RunDetails {
    */
   readonly code?: RecordedCode
   /**
-   * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run. Missing
-   * on tapes of older recorders, which let Node load them before the run.
+   * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run.
    */
   readonly preloads?: readonly Preload[]
-  /** Variables that Node needs; others are noted where they were read. Older tapes have all of them. */
+  /** Variables that Node needs; others are noted where they were read. */
   readonly env?: Readonly<Record<string, string>>
   /** Properties of `process.stdout` and `stderr`: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>
@@ -218,7 +220,7 @@ export const REDACTION_NOTE = 'redaction'
 /** A note: a boundary that is not captured, a mark of the user, or data that an adapter stores in its body. */
 export interface NoteEvent extends EventBase {
   readonly type: 'note'
-  readonly kind: 'boundary' | 'mark' | 'kept'
+  readonly kind: 'boundary' | 'mark' | 'attachment'
   readonly name: string
   /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string
@@ -417,7 +419,7 @@ export interface OutputEvent extends EventBase {
 
 /**
  * Bytes that the agent wrote to the stdin of a child process, or, with `as`, a message that it
- * sent. Body: the bytes. Since format 2, if the run has the flag `child-writes`.
+ * sent. Body: the bytes.
  */
 export interface WriteEvent extends EventBase {
   readonly type: 'write'
@@ -497,20 +499,14 @@ const HEAVY: ReadonlySet<TapeEvent['type']> = new Set([
 ])
 export const isHeavy = (type: TapeEvent['type']): boolean => HEAVY.has(type)
 
-/**
- * Flag of runs that are recorded for receipts: the seal is signed, heavy events have a `salt`, and
- * a `linkNote` separates them from earlier light events.
- */
-export const RECEIPTS_FLAG = 'receipts'
-
 /** Ends a link of the hash chain. Ignored by readers. */
-export const linkNote = { type: 'note', kind: 'kept', name: 'link' } as const
+export const linkNote = { type: 'note', kind: 'attachment', name: 'link' } as const
 
 export const isLinkNote = (event: NewEvent): boolean =>
   event.type === 'note' && event.kind === linkNote.kind && event.name === linkNote.name
 
 /** Last record of a branch that ended because its parent has no further answer. */
-export const stoppedNote = { type: 'note', kind: 'kept', name: 'stopped' } as const
+export const stoppedNote = { type: 'note', kind: 'attachment', name: 'stopped' } as const
 
 export const isStoppedNote = (event: NewEvent): boolean =>
   event.type === 'note' && event.kind === stoppedNote.kind && event.name === stoppedNote.name

@@ -10,19 +10,12 @@ interface Level {
   count: number
 }
 
-/** A hash tree of which only the root is stored. */
-export interface HashTree {
-  add(leafHex: string): void
-  /** Root of the tree so far; more leaves can be added later. */
-  root(): string
-}
-
 /**
  * Merkle tree over a growing list of sha256 hashes, with memory proportional to the logarithm of
  * its length. Every sixteen hashes of a level, and the remaining ones at the end, are combined into
  * a node of the next level, until one is left.
  */
-export class MerkleTree implements HashTree {
+export class MerkleTree {
   readonly #platform: TapePlatform
   readonly #levels: Level[] = []
 
@@ -34,6 +27,7 @@ export class MerkleTree implements HashTree {
     this.#put(leafHex, 0)
   }
 
+  /** Root of the tree so far; more leaves can be added later. */
   root(): string {
     let carried: string | undefined
     for (const [at, { bytes, count }] of this.#levels.entries()) {
@@ -123,7 +117,7 @@ const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
 )
 
 /** Writes a hash, given in hex, as bytes. */
-export function putHex(hex: string, bytes: Uint8Array, at: number): void {
+function putHex(hex: string, bytes: Uint8Array, at: number): void {
   for (let i = 0, to = at; i < hex.length; i += 2, to++) {
     const high = DIGITS[hex.charCodeAt(i)] ?? 0
     bytes[to] = 16 * high + (DIGITS[hex.charCodeAt(i + 1)] ?? 0)

@@ -134,7 +134,6 @@ describe('a foreign tail', () => {
         startedAt: 2,
         scope: 'process',
         node: 'v22',
-        flags: [],
       },
       body: utf8('{}'),
     },
@@ -260,8 +259,8 @@ describe('detected as damage', () => {
         : { type: 'output', stream: 'stdout' },
       body,
     }))
-    const event = { type: 'run', format: 3, id, name: id, startedAt: 1, scope: 'process' } as const
-    const first: Draft = { event: { ...event, node: 'v22.0.0', flags: [] }, body: utf8('{}') }
+    const event = { type: 'run', format: 1, id, name: id, startedAt: 1, scope: 'process' } as const
+    const first: Draft = { event: { ...event, node: 'v22.0.0' }, body: utf8('{}') }
     return tapeBytes(made, { sealed: true, run: first })
   })
   const tape = fc

@@ -38,13 +38,12 @@ const run: RunEvent = {
   type: 'run',
   seq: 0,
   at: 0,
-  format: 3,
+  format: 1,
   id: 'run-1',
   name: 'n',
   startedAt: 1,
   scope: 'process',
   node: 'v20',
-  flags: [],
 }
 const request = { type: 'request', seam: 'fetch', method: 'GET', url: 'https://a', headers: [] }
 
@@ -99,7 +98,10 @@ describe('an event that no recorder writes is named', () => {
     ['a parent that leaves the folder', { parent: { run: '../a', seq: 1, chain: '' } }, {}],
     ['a start that no date has', { startedAt: 1e300 }, {}],
     ['a folder with a NUL', {}, { cwd: '\0' }],
-    ['a format below 1', { format: -1 }, {}],
+    ['a format below 1', { format: 0 }, {}],
+    ['a format below 0', { format: -1 }, {}],
+    ['a format that is not a whole number', { format: 1.5 }, {}],
+    ['no name', { name: undefined }, {}],
     ['no details', {}, ''],
     ['details that are a list', {}, []],
     ['odd details', {}, { args: 'a', cwd: 7 }],

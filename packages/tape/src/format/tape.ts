@@ -3,51 +3,14 @@ import { laterReference } from './check-records.js'
 import { bodySize, type Envelope, parseDetails, RecordFault } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { tapeErrors } from './errors.js'
-import {
-  REDACTION_NOTE,
-  type RunDetails,
-  type RunEvent,
-  TAPE_FORMAT,
-  type TapeEvent,
-} from './events.js'
+import { REDACTION_NOTE, type RunDetails, type RunEvent, type TapeEvent } from './events.js'
 import type { Frames } from './frames.js'
-import { integrityOf } from './integrity.js'
+import { Chain } from './chain.js'
 import { type Damage, type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type VerifyResult, verifyTape } from './verify.js'
 import { attempt } from '../values/attempt.js'
 
-/**
- * One migration to the next format. Applied when events are read, after they were verified: hashes
- * cover the original, so an old tape is never rewritten.
- */
-export interface Migration {
-  /** The format it reads; it returns events of the next one. */
-  readonly from: number
-  event(event: TapeEvent): TapeEvent
-}
-
-/** All migrations since format 1, in order. Each has a golden tape in `test/golden`. */
-export const MIGRATIONS: readonly Migration[] = [
-  // Format 2 added `write`. A tape of format 1 has none, and no flag that requires them.
-  { from: 1, event: (event) => event },
-  // Format 3 changed links and seals; the events are the same.
-  { from: 2, event: (event) => event },
-]
-
-/** Migrates events of format `from` to the current one; `undefined` if that format never existed. */
-export function migrationFrom(
-  from: number,
-  steps: readonly Migration[] = MIGRATIONS,
-  present: number = TAPE_FORMAT,
-): ((event: TapeEvent) => TapeEvent) | undefined {
-  if (from === present) return (event) => event
-  const step = steps.find((candidate) => candidate.from === from)
-  const rest = step && migrationFrom(from + 1, steps, present)
-  return step && rest && ((event) => rest(step.event(event)))
-}
-
 export interface TapeOptions {
-  readonly migrations?: readonly Migration[]
   /** The tape of the run that a branch continues. Without it, only the branch's own events can be read. */
   readonly parent?: Tape
   /** Shows only the events before it. */
@@ -77,7 +40,6 @@ export class Tape {
   readonly #platform: TapePlatform
   readonly #frames: Frames
   readonly #bodies: BodyReader
-  readonly #migrate: (event: TapeEvent) => TapeEvent
   readonly #parent: Tape | undefined
   /** Offset from the position of an own event to its number in the run. */
   readonly #shift: number
@@ -85,7 +47,7 @@ export class Tape {
   #verified: VerifyResult | undefined
 
   constructor(platform: TapePlatform, layout: Layout, path: string, options: TapeOptions = {}) {
-    const { migrations = MIGRATIONS, parent, damage } = options
+    const { parent, damage } = options
     this.#platform = platform
     this.#frames = layout.frames
     this.#bodies = new BodyReader(platform, layout.frames, { path, bytes: layout.bytes })
@@ -93,22 +55,12 @@ export class Tape {
     this.damage = damage
     this.tornBytes = layout.tornBytes
     this.isComplete = layout.isComplete && damage === undefined
-    const run = layout.frames.frame(0).event() as RunEvent
+    this.run = layout.frames.frame(0).event() as RunEvent
     this.#parent = parent
-    this.#shift = parent && run.parent ? run.parent.seq - 1 : 0
+    this.#shift = parent && this.run.parent ? this.run.parent.seq - 1 : 0
     const count = layout.frames.count + this.#shift
     this.count = Math.min(count, damage?.seq ?? count)
     this.status = this.count < count ? 'truncated' : layout.status
-    const migrate = migrationFrom(run.format, migrations)
-    if (migrate === undefined) {
-      throw tapeErrors.TAPE_CORRUPT(
-        path,
-        { seq: 0 },
-        `It names format ${run.format}, which no Retake wrote.`,
-      )
-    }
-    this.#migrate = migrate
-    this.run = withName(migrate(run) as RunEvent)
     const isShared =
       parent !== undefined && (this.count <= this.#shift || isSharedBy(this.run, parent))
     if (parent !== undefined && !isShared) {
@@ -142,7 +94,7 @@ export class Tape {
   event(seq: number): TapeEvent {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).event(seq)
-    const event = this.#migrate(this.#frames.frame(this.#positionOf(seq)).event())
+    const event = this.#frames.frame(this.#positionOf(seq)).event()
     const later = laterReference(event, event.seq + this.#namedFrom)
     if (later !== undefined) throw tapeErrors.TAPE_CORRUPT(this.path, { seq }, later)
     return seq === event.seq ? event : { ...event, seq }
@@ -194,7 +146,7 @@ export class Tape {
     while (heavy > 0 && this.#envelope(heavy).chain === undefined) heavy--
     const { chain = '' } = this.#envelope(heavy)
     if (heavy === seq) return chain
-    const link = integrityOf(this.#platform, this.run.format).chain(chain)
+    const link = new Chain(this.#platform, chain)
     for (let at = heavy + 1; at <= seq; at++)
       link.addLight(this.#eventBytes(at), this.storedBody(at))
     return link.digest()
@@ -239,7 +191,6 @@ export class Tape {
 
   #verify(): VerifyResult {
     const own = {
-      format: this.run.format,
       count: this.#frames.count,
       shift: this.#namedFrom,
       body: (position: number) => this.#bodies.read(position),
@@ -334,7 +285,3 @@ function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {
     parent.chainAt(link.seq - 1) === link.chain
   )
 }
-
-/** Older versions of `record()` accepted options without a name. */
-const withName = (run: RunEvent): RunEvent =>
-  typeof (run.name as unknown) === 'string' ? run : { ...run, name: '(no name)' }

@@ -1,11 +1,12 @@
 import { defined } from '../values/json-shape.js'
+import { Chain, SHORT_BODY_MAX_BYTES } from './chain.js'
 import { bodySize } from './codec.js'
 import { laterReference } from './check-records.js'
 import type { TapePlatform } from './platform.js'
 import { TapeError } from './errors.js'
 import { isHeavy, type SealEvent } from './events.js'
 import type { Frames } from './frames.js'
-import { integrityOf } from './integrity.js'
+import { MerkleTree } from './merkle.js'
 import { checkSignature, type SealStatement, type SignatureState } from './seal.js'
 
 export interface VerifyResult {
@@ -20,7 +21,6 @@ export interface VerifyResult {
 }
 
 interface Checked {
-  readonly format: number
   readonly count: number
   /** From a position on the tape to the number of that event in the run, by which others name it. */
   readonly shift: number
@@ -28,9 +28,8 @@ interface Checked {
 }
 
 export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked): VerifyResult {
-  const integrity = integrityOf(platform, tape.format)
-  const chain = integrity.chain()
-  const tree = integrity.tree()
+  const chain = new Chain(platform)
+  const tree = new MerkleTree(platform)
   let signature: SignatureState = 'none'
   let key: string | undefined
   let seq = 0
@@ -70,7 +69,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
         key = event.key
         if (signature === 'invalid') return bad('the signature of the seal is not valid')
       }
-      const isShort = body.length <= integrity.shortBodyMaxBytes
+      const isShort = body.length <= SHORT_BODY_MAX_BYTES
       if (!isShort && envelope.sha === undefined) return bad('it has no sha256')
       const linked = isShort ? body : (envelope.sha ?? '')
       if (chain.addHeavy(eventBytes, body.length, linked) !== envelope.chain) {

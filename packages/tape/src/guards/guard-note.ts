@@ -77,7 +77,7 @@ interface NestedResultNote {
 export interface ApprovedNote {
   /** Number of the event or note that started it. */
   readonly op: number
-  /** Who approved it. Also in its result; older tapes have it only there. */
+  /** Who approved it. Also in its result. */
   readonly approval?: ApprovalFacts
 }
 

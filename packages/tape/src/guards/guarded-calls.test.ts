@@ -15,7 +15,7 @@ const intent = (call: number, more: Partial<GuardIntent> = {}): GuardIntent => (
   ...more,
 })
 const kept = (tape: EventScript, name: string, value: unknown) =>
-  tape.add({ type: 'note', kind: 'kept', name }, JSON.stringify(value))
+  tape.add({ type: 'note', kind: 'attachment', name }, JSON.stringify(value))
 
 const HOST = { node: 'v20', platform: 'linux', retake: {} }
 

@@ -90,7 +90,8 @@ class GuardReader {
         const { seq, at, error, as, guard } = event
         const facts = guard ?? { status: error ? 'failed' : 'done' }
         this.#settle(event.op, false, { seq, at, facts, error, as, body: () => tape.body(seq) })
-      } else if (event.type === 'note' && event.kind === 'kept') last = this.#note(event) ?? last
+      } else if (event.type === 'note' && event.kind === 'attachment')
+        last = this.#note(event) ?? last
     }
   }
 

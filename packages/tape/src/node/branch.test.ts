@@ -25,7 +25,6 @@ function start(
       startedAt: 1,
       scope: 'process',
       node: 'v20',
-      flags: [],
       ...(parent && { parent }),
     },
     { cwd: `/${id}` },

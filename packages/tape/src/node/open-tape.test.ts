@@ -70,7 +70,7 @@ test('a tape that is being written can be opened at any moment', () => {
   const path = join(folder, 'live.tape')
   const writer = TapeWriter.create(
     path,
-    { type: 'run', id: 'l', name: 'l', startedAt: 1, scope: 'process', node: 'v20', flags: [] },
+    { type: 'run', id: 'l', name: 'l', startedAt: 1, scope: 'process', node: 'v20' },
     {},
   )
   for (let seq = 1; seq < 200; seq++) {
@@ -99,7 +99,7 @@ test('bodies of a hundred megabytes are written and read', () => {
   const path = join(folder, 'huge.tape')
   const writer = TapeWriter.create(
     path,
-    { type: 'run', id: 'h', name: 'h', startedAt: 1, scope: 'process', node: 'v20', flags: [] },
+    { type: 'run', id: 'h', name: 'h', startedAt: 1, scope: 'process', node: 'v20' },
     {},
   )
   const body = new Uint8Array(100 << 20).fill(65)
@@ -124,7 +124,7 @@ test('bodies of a hundred megabytes are written and read', () => {
 test('a recording reads as text', () => {
   const lines = readFileSync(fileWith(bytes), 'utf8').split('\n')
   expect(lines[0]).toMatch(
-    /^\{"seq":0,"at":0,"type":"run","format":3,.*\}\t\{.*"crc":"[0-9a-f]{16}"\}$/,
+    /^\{"seq":0,"at":0,"type":"run","format":1,.*\}\t\{.*"crc":"[0-9a-f]{16}"\}$/,
   )
   expect(lines[1]).toBe('{"cwd":"/agent"}')
   expect(lines[2]).toMatch(

@@ -17,7 +17,6 @@ const run = {
   startedAt: 1,
   scope: 'function',
   node: 'v20.20.2',
-  flags: [],
 } as const
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const bytes = (value: string): Uint8Array => new TextEncoder().encode(value)

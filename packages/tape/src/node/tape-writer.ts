@@ -9,7 +9,6 @@ import {
   isLinkNote,
   linkNote,
   type NewEvent,
-  RECEIPTS_FLAG,
   type RunDetails,
   type RunEvent,
   TAPE_FORMAT,
@@ -60,10 +59,10 @@ export class TapeWriter {
     lock: TapeLock | undefined,
     encoder: RecordEncoder,
     now: () => number,
-    flags: readonly string[],
+    run: Pick<RunEvent, 'receipts'>,
   ) {
     this.path = file.path
-    this.#links = flags.includes(RECEIPTS_FLAG) ? new SeparateLinks() : undefined
+    this.#links = run.receipts ? new SeparateLinks() : undefined
     this.#file = file
     this.#lock = lock
     this.#encoder = encoder
@@ -82,7 +81,7 @@ export class TapeWriter {
     const now = options.now ?? clockFrom(0)
     const own = options.lock === 'file' ? undefined : creatorOf(file.fd)
     const lock = own === undefined ? TapeLock.take(path) : undefined
-    const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now, run.flags)
+    const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now, run)
     const { type, durability: _, creator: given, ...rest } = run
     const creator = own ?? given
     const said = durability === 'machine' ? {} : { durability }
@@ -118,8 +117,7 @@ export class TapeWriter {
     if (layout.status === 'sealed') throw tapeErrors.TAPE_SEALED(path)
     const { frames, end } = layout
     const tape = new Tape(nodePlatform, layout, path)
-    const { format, durability = 'machine' } = tape.run
-    if (format !== TAPE_FORMAT) throw tapeErrors.TAPE_FROM_PAST(path, format, TAPE_FORMAT)
+    const { durability = 'machine' } = tape.run
     const encoder = new RecordEncoder(nodePlatform)
     for (let seq = 0; seq < frames.count; seq++) {
       encoder.skip(frames.frame(seq), () => tape.storedBody(seq))
@@ -127,7 +125,7 @@ export class TapeWriter {
     for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.storedBody(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
     const file = TapeFile.continueAt(path, end, durability)
-    const writer = new TapeWriter(file, lock, encoder, now, tape.run.flags)
+    const writer = new TapeWriter(file, lock, encoder, now, tape.run)
     if (durability === 'machine') syncing.add(writer)
     return writer
   }

@@ -728,7 +728,7 @@ test('a call site that was found after a request belongs to that request alone',
   const tape = new EventScript()
   const first = tape.request(CHAT, chat(user))
   const second = tape.request(CHAT, chat(user))
-  const note = { type: 'note', kind: 'kept', name: SITE_NOTE } as const
+  const note = { type: 'note', kind: 'attachment', name: SITE_NOTE } as const
   tape.add({ ...note, site: '/agent.mjs:7:3', text: String(second) })
   tape.add({ ...note, site: '/agent.mjs:9:3', text: 'no number' })
   tape.answer(first, [completion(says('Yes.'))])

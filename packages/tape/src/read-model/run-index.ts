@@ -115,12 +115,12 @@ class RunIndexBuilder implements RunIndex {
         this.#deliver(event)
         break
       case 'note':
-        if (event.kind !== 'kept') this.notes.push(event)
+        if (event.kind !== 'attachment') this.notes.push(event)
         if (event.kind === 'mark') {
           this.steps.push(event)
           this.trace.push({ type: 'start', op: event.seq, role: 'instant' })
         }
-        if (event.kind === 'kept' && event.name === SITE_NOTE) this.#addSite(event)
+        if (event.kind === 'attachment' && event.name === SITE_NOTE) this.#addSite(event)
         break
       case 'output':
         this.outputs.push(event)

@@ -1,7 +1,6 @@
-import { chainLink, type LinkedEvent } from '../format/chain.js'
+import { Chain, chainLink, type LinkedEvent } from '../format/chain.js'
 import { utf8 } from '../format/bytes.js'
 import { isGuardDraw, type TapeEvent } from '../format/events.js'
-import { integrityOf } from '../format/integrity.js'
 import { merkleProof } from '../format/merkle.js'
 import type { TapePlatform } from '../format/platform.js'
 import type { Tape } from '../format/tape.js'
@@ -22,7 +21,7 @@ export interface ReceiptDraft {
 }
 
 /**
- * Discloses steps of a sealed tape of the current format: their calls, the decisions and approvals
+ * Discloses steps of a sealed tape: their calls, the decisions and approvals
  * of guards about them, and their answers. Steps of a parent are on the parent's tape. The run
  * details stay hidden if they are longer than 511 bytes; with `hidesBodies`, so do all bodies of
  * that length.
@@ -78,7 +77,7 @@ export function draftReceipt(
     lights = []
   }
   const { text } = tape.ownRecord(count)
-  const chain = integrityOf(platform, tape.run.format).chain(head)
+  const chain = new Chain(platform, head)
   for (const each of lights) {
     const record = tape.ownRecord(each)
     chain.addLight(record.text, record.body)

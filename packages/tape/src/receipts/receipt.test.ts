@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { isSoak } from '../../../../test/support/soak.js'
 import { browserPlatform } from '../browser/browser-platform.js'
 import { linkHash } from '../format/chain.js'
-import { type NewEvent, RECEIPTS_FLAG } from '../format/events.js'
+import type { NewEvent, RunEvent } from '../format/events.js'
 import { merkleProof, MerkleTree, provenIndex, provenRoot } from '../format/merkle.js'
 import type { SignatureCheck } from '../format/seal.js'
 import { nodePlatform } from '../node/node-platform.js'
@@ -29,7 +29,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 let files = 0
 
 /** A run of a guarded agent; returns its tape and the numbers of the approved refund and its answer. */
-function refundTape({ flags = [RECEIPTS_FLAG] as readonly string[], calls = 3 } = {}) {
+function refundTape({ isForReceipts = true, calls = 3 } = {}) {
   const id = `run-${files++}`
   const file = join(folder, `${id}.tape`)
   const run = {
@@ -39,8 +39,8 @@ function refundTape({ flags = [RECEIPTS_FLAG] as readonly string[], calls = 3 } 
     startedAt: 1_700_000_000_000,
     scope: 'function',
     node: 'v20.20.2',
-    flags,
-  } as const
+    ...(isForReceipts && { receipts: true }),
+  } as const satisfies Omit<NewEvent<RunEvent>, 'format'>
   const writer = TapeWriter.create(file, run, { cwd: '/agent', input: 'PRIVATE-INPUT' })
   let wanted = 0
   let answered = 0
@@ -77,7 +77,7 @@ function refundTape({ flags = [RECEIPTS_FLAG] as readonly string[], calls = 3 } 
       expiresAt: 3,
     }
     writer.append(
-      { type: 'note', kind: 'kept', name: 'guard-approved' },
+      { type: 'note', kind: 'attachment', name: 'guard-approved' },
       bytes(JSON.stringify({ op: tool, approval })),
     )
     const result = writer.append(
@@ -160,7 +160,7 @@ describe('a receipt', () => {
   })
 
   test('of a tape that was not recorded for receipts names the events that it has to show, too', () => {
-    const { neighbors } = draftOf(refundTape({ flags: [] }))
+    const { neighbors } = draftOf(refundTape({ isForReceipts: false }))
     expect(neighbors.map(({ type }) => type)).toEqual(['deliver', 'deliver', 'output'])
   })
 })
@@ -246,8 +246,8 @@ describe('a changed receipt is refused', () => {
 })
 
 test('hidden events cannot be confirmed by guessing them', () => {
-  const guessable = (flags: readonly string[]): boolean => {
-    const recorded = refundTape({ flags })
+  const guessable = (isForReceipts: boolean): boolean => {
+    const recorded = refundTape({ isForReceipts })
     const text = issued(draftOf(recorded))
     const { tape, answered } = recorded
     // An attacker who knows everything about the next event except its salt.
@@ -264,8 +264,8 @@ test('hidden events cannot be confirmed by guessing them', () => {
     expect(text).toContain(envelope.chain)
     return text.includes(hash)
   }
-  expect(guessable([])).toBe(true)
-  expect(guessable([RECEIPTS_FLAG])).toBe(false)
+  expect(guessable(false)).toBe(true)
+  expect(guessable(true)).toBe(false)
 })
 
 test('the size of a proof grows with the logarithm of the tape', () => {

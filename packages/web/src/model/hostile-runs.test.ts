@@ -204,7 +204,7 @@ describe('malformed events', () => {
       fc.property(fc.array(fc.tuple(event, body), { maxLength: 14 }), (events) => {
         const file = path.join(folder, `odd-${count++}.tape`)
         const run = { type: 'run', id: 'r', name: 'n', startedAt: 0, scope: 'process' } as const
-        const writer = TapeWriter.create(file, { ...run, node: 'v20', flags: [] }, {})
+        const writer = TapeWriter.create(file, { ...run, node: 'v20' }, {})
         for (const [each, text] of events) {
           const present = Object.entries(each).filter(([, value]) => value !== undefined)
           writer.append(Object.fromEntries(present) as unknown as NewEvent, Buffer.from(text))

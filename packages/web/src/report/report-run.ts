@@ -194,7 +194,7 @@ function embeddedTapes(line: readonly string[], folder: string): Uint8Array[] {
     event: (event) => event,
     body: (_seq, body) => body,
   })
-  // Tapes in an older format cannot be rewritten.
+  // Tapes for receipts get new salts, and so another chain, when they are rewritten.
   if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? ''))) return whole
   return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
 }

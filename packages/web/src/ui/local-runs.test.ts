@@ -47,7 +47,6 @@ function begin(id: string, parent?: ParentLink): TapeWriter {
     startedAt,
     scope: 'process',
     node: 'v20',
-    flags: [],
   } as const
   return TapeWriter.create(file, { ...run, ...(parent && { parent }) }, {})
 }

@@ -4,7 +4,6 @@ import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import path from 'node:path'
 import { callSite } from '../../call-site.js'
 import { errors } from '../../errors.js'
-import { hasFlag } from '../../recorder-flags.js'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { inTurn } from '../in-turn.js'
@@ -204,7 +203,7 @@ const refusing =
  */
 const inOrder: Around = (args, call) => {
   const session = currentSession()
-  if (session === undefined || !hasFlag(session.flags ?? [], 'addon-turns')) return call(args)
+  if (session === undefined) return call(args)
   const callback = args.at(-1)
   if (typeof callback === 'function') return callbackInOrder(session, args, callback, call)
   const result = call(args)

@@ -144,7 +144,12 @@ function exchange(
     if (site !== undefined) return
     if (request.signal) adoptSignalOrigin(request.signal, () => true)
     findSiteLater(resolve, (found) =>
-      session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
+      session.note({
+        kind: 'attachment',
+        name: SITE_NOTE,
+        site: found,
+        text: String(operation.id),
+      }),
     )
   })
 }

@@ -2,7 +2,6 @@ import EventEmitter from 'node:events'
 import type { ErrorClass, ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'
 import { performTool, type ToolCall } from '../../library/tool.js'
-import { hasFlag } from '../../recorder-flags.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { isContactForbidden } from '../outside-contact.js'
@@ -88,13 +87,10 @@ export function patchLibrary<Library extends object>(
   ])
 }
 
-type Flag = 'shared-postgres' | 'shared-clients' | 'shared-queues'
-
 /** The current run, unless it created the object itself. */
-export function sharedIn(object: object, flag: Flag = 'shared-clients'): Session | undefined {
+export function sharedIn(object: object): Session | undefined {
   const session = currentSession()
-  if (session === undefined || makers.get(object) === session) return undefined
-  return hasFlag(session.flags ?? [], flag) ? session : undefined
+  return makers.get(object) === session ? undefined : session
 }
 
 export type SharedMethod = (
@@ -109,12 +105,12 @@ export function patchShared(
   target: object,
   name: string,
   shared: SharedMethod,
-  { flag, ownerOf = (self) => self, offline }: SharedOptions = {},
+  { ownerOf = (self) => self, offline }: SharedOptions = {},
 ): Undo {
   const native = (target as Record<string, Method | undefined>)[name]
   if (typeof native !== 'function') return () => {}
   return replace(target, name, function (this: object, ...args: unknown[]) {
-    const session = sharedIn(ownerOf(this), flag)
+    const session = sharedIn(ownerOf(this))
     if (session !== undefined) return shared(session, native, this, args)
     const isOffline = isContactForbidden() && currentSession() === undefined
     return offline && isOffline ? offline(this, args) : native.apply(this, args)
@@ -122,7 +118,6 @@ export function patchShared(
 }
 
 interface SharedOptions {
-  readonly flag?: Flag
   /** The client that an object belongs to. */
   readonly ownerOf?: (self: object) => object
   /** Answers calls outside of runs in a process that replays one, such as those of a module. */

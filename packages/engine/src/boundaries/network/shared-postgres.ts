@@ -62,7 +62,7 @@ function patchPostgres(library: PostgresLibrary): Undo {
   // `pg.Pool` inherits from the package `pg-pool`.
   const pool = ownerOf(library.Pool.prototype, 'query') ?? library.Pool.prototype
   const patch = (target: object, name: string, shared: SharedMethod): Undo =>
-    patchShared(target, name, shared, { flag: 'shared-postgres' })
+    patchShared(target, name, shared)
   const query: SharedMethod = (session, native, self, args) =>
     makeQuery(session, library, args, {
       captured: (config) => native.call(self, config),

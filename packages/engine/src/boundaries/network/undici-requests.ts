@@ -2,7 +2,6 @@ import { type ParsedUrlQueryInput as Query, stringify } from 'node:querystring'
 import { type ErrorClasses, type HeaderPair, rebuildError } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
-import { hasFlag } from '../../recorder-flags.js'
 import { bindCheck, currentSession, isProcessRun, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
@@ -117,8 +116,7 @@ function patchDispatch(owner: Dispatching, errorClasses: ErrorClasses): Undo {
 }
 
 const recordsRequests = (session: Session, dispatcher: object): boolean =>
-  (!isProcessRun(session) || retried.has(dispatcher)) &&
-  hasFlag(session.flags ?? [], 'undici-requests')
+  !isProcessRun(session) || retried.has(dispatcher)
 
 /** Dispatchers below a `RetryAgent`; known from its calls, because it hides them. */
 const retried = new WeakSet<object>()

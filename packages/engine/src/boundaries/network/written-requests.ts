@@ -2,7 +2,6 @@ import { Http1Scanner, type Http1Request } from '@retake/tape/format'
 import { siteField } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
-import { hasFlag } from '../../recorder-flags.js'
 import type { Session } from '../../sessions/session.js'
 import { WrittenBytes } from '../written-bytes.js'
 import { PostgresHandshake } from './postgres-handshake.js'
@@ -51,11 +50,11 @@ export class WrittenRequests {
     readonly options: WrittenRequestsOptions,
   ) {
     this.#opaque = new WrittenBytes(session)
-    const flags = session.flags ?? []
     const passwords = (): Iterable<string> => session.environment?.possiblePasswords() ?? []
     this.#signIns = [
-      ...(hasFlag(flags, 'password-messages') ? [new PostgresHandshake(passwords)] : []),
-      ...(hasFlag(flags, 'sign-ins') ? [new MysqlHandshake(), new ScramMessages(passwords)] : []),
+      new PostgresHandshake(passwords),
+      new MysqlHandshake(),
+      new ScramMessages(passwords),
     ]
   }
 
@@ -137,9 +136,9 @@ export class WrittenRequests {
 
   #recordRequest(message: Http1Request): void {
     this.options.onRequest(message)
-    this.#wantsWebSocket =
-      hasFlag(this.session.flags ?? [], 'websocket-frames') &&
-      message.headers.some(([name, value]) => /^upgrade$/i.test(name) && /websocket/i.test(value))
+    this.#wantsWebSocket = message.headers.some(
+      ([name, value]) => /^upgrade$/i.test(name) && /websocket/i.test(value),
+    )
     const operation = this.session.perform({
       event: {
         type: 'request',

@@ -5,7 +5,6 @@ import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake
 import type { BodyForm } from '@retake/tape/format'
 import { siteField } from '../../call-site.js'
 import { natives } from '../../natives.js'
-import { hasFlag } from '../../recorder-flags.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { commandLine, describeCommand } from './child-command.js'
@@ -240,10 +239,7 @@ export class TapeChild {
 
   #buildPipes(): void {
     const make = [() => this.#makeStdin(), () => this.#makeReadable(1), () => this.#makeReadable(2)]
-    const kinds = hasFlag(this.session.flags ?? [], 'extra-pipes')
-      ? this.#stdio
-      : this.#stdio.slice(0, 3)
-    const stdio = kinds.map((kind, pipe) => {
+    const stdio = this.#stdio.map((kind, pipe) => {
       if (kind !== 'pipe') return null
       const stream = make[pipe]?.() ?? this.#makeExtraPipe(pipe)
       TapeChild.#owners.set(stream, { child: this, pipe })
@@ -334,7 +330,7 @@ export class TapeChild {
         this.#real?.unref()
         // Its pipes still keep the program running, so that it does not fail when it writes.
         if (this.#stdio.slice(1, 3).includes('inherit') && this.child.exitCode === null)
-          session.note({ kind: 'kept', name: CHILD_UNREF, ...siteField() })
+          session.note({ kind: 'attachment', name: CHILD_UNREF, ...siteField() })
       },
     })
     if (!this.#stdio.includes('ipc')) return

@@ -27,8 +27,7 @@ export function patchWorker(): Undo {
       const session = currentSession()
       if (session === undefined) return Reflect.construct(native, args, newTarget) as object
       const [file, options] = args
-      if (isLogThread(session, String(file)))
-        return startLogThread(session, () => new Native(file, options))
+      if (isLogThread(String(file))) return startLogThread(session, () => new Native(file, options))
       return new TapeWorker(session, args, () => {
         noteChildUsesDisk(session)
         return new Native(file, { ...options, stdout: true, stderr: true })

@@ -25,7 +25,6 @@ async function stepWith(coding: string, body: Buffer) {
     startedAt: 0,
     scope: 'process',
     node: 'v20',
-    flags: [],
   } as const
   const writer = TapeWriter.create(path, { type: 'run', ...run }, {})
   const socket = writer.append({ type: 'socket', kind: 'tcp', host: 'h', port: 80 })

@@ -11,7 +11,7 @@ test('the viewer offers to start a run from elsewhere only after it was trusted'
   onTestFinished(() => rmSync(cwd, { recursive: true }))
   writeFileSync(join(cwd, 'agent.mjs'), '')
   const file = join(cwd, 'planted.tape')
-  const run = { id: 'planted', name: 'planted', startedAt: 1, node: process.version, flags: [] }
+  const run = { id: 'planted', name: 'planted', startedAt: 1, node: process.version }
   const writer = TapeWriter.create(
     file,
     { type: 'run', scope: 'process', ...run },

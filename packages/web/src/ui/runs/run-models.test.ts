@@ -12,7 +12,7 @@ function startRun(folder: string, id: string, parent?: string): TapeWriter {
   const link = parent && {
     parent: { run: parent, seq: 1, chain: openTape(file(parent)).chainAt(0) },
   }
-  const run = { id, name: id, startedAt: 1, scope: 'process', node: 'v20', flags: [] } as const
+  const run = { id, name: id, startedAt: 1, scope: 'process', node: 'v20' } as const
   return TapeWriter.create(file(id), { type: 'run', ...run, ...link }, {})
 }
 

@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 function writeRun(id: string, startedAt: number, file = id): void {
-  const run = { id, name: id, startedAt, scope: 'process', node: 'v20', flags: [] } as const
+  const run = { id, name: id, startedAt, scope: 'process', node: 'v20' } as const
   const path = join(folder, `${file}.tape`)
   const writer = TapeWriter.create(path, { type: 'run', ...run }, {})
   writer.append({ type: 'end', exitCode: 0 })
@@ -81,7 +81,7 @@ test('a run that was requested before its first record is complete is reported o
 test('a list that was read while a run was not re-read is updated when the run ends', async () => {
   const path = join(folder, 'long.tape')
   const run = { id: 'long', name: 'long', startedAt: 1, scope: 'process', node: 'v20' } as const
-  const head = { type: 'run', ...run, flags: [] } as const
+  const head = { type: 'run', ...run } as const
   const writer = TapeWriter.create(path, head, {})
   const unmark = markRecording(path)
   const store = new RunStore(folder)

@@ -33,7 +33,7 @@ afterEach(() => rmSync(outer, { recursive: true }))
 /** An empty run that was recorded in a folder. */
 function tapeOf(cwd: string, startedAt = Date.now() + 60_000): Tape {
   const file = path.join(mkdtempSync(path.join(outer, 'tape-')), 'planted.tape')
-  const run = { id: 'planted', name: 'planted', startedAt, node: process.version, flags: [] }
+  const run = { id: 'planted', name: 'planted', startedAt, node: process.version }
   TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, { cwd }).seal()
   return openTape(file)
 }
