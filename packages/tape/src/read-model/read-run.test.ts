@@ -621,6 +621,17 @@ describe('answers on a socket', () => {
     })
   })
 
+  test('a step takes no field that the record of its kind does not have', () => {
+    const tape = new EventScript()
+    const foreign = { within: {}, site: 7 } as object
+    const op = tape.add({ type: 'socket', kind: 'tcp', host: 'h', port: 1, ...foreign })
+    tape.add({ type: 'deliver', op, part: 'error', error: recordError(new Error('refused')) })
+    tape.add({ type: 'note', kind: 'mark', name: 'here', ...foreign, site: 'agent.ts:1:1' })
+    const steps = readRun(tape.end()).steps
+    expect(steps.map((step) => step.within)).toEqual([[], []])
+    expect(steps.map((step) => step.site)).toEqual([undefined, 'agent.ts:1:1'])
+  })
+
   test('a database connection that breaks later is not a step', () => {
     const { tape, socket } = script()
     tape.add({ type: 'deliver', op: socket, part: 'connect' })

@@ -121,7 +121,9 @@ export class MarkStep extends StepBase {
   readonly title: string
 
   constructor(context: StepContext, number: number, note: NoteEvent) {
-    super(context, number, note)
+    // Other fields of the record are unchecked.
+    const { seq, at, site } = note
+    super(context, number, site === undefined ? { seq, at } : { seq, at, site })
     this.title = note.text === undefined ? note.name : `${note.name}: ${note.text}`
   }
 }
@@ -136,8 +138,8 @@ export class ConnectionStep extends StepBase {
   readonly #failure: RecordedError | undefined
 
   constructor(context: StepContext, number: number, op: StepOp & { readonly event: SocketEvent }) {
-    super(context, number, op.event)
-    const { kind, host, port, path } = op.event
+    const { seq, at, kind, host, port, path } = op.event
+    super(context, number, { seq, at })
     this.#failure = op.failure
     this.error = op.failure === undefined ? undefined : describeError(op.failure)
     this.latencyMs = op.last === undefined ? undefined : op.last.at - this.at
