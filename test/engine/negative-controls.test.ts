@@ -18,6 +18,7 @@ interface Control {
   /** The event at which replay must stop. */
   readonly at: (tape: Tape) => number
   readonly kind: DivergenceKind
+  readonly code: Divergence['code']
   readonly summary: RegExp
   readonly mismatch?: Mismatch
 }
@@ -59,6 +60,7 @@ const controls: readonly Control[] = [
     edit: ['Plan the refund.', 'Plan a refund.'],
     at: first('request', 'Plan the refund.'),
     kind: 'different',
+    code: 'call-differs',
     summary: new RegExp(`^${posts} differs in body.messages\\[0\\].content$`),
     mismatch: {
       field: 'body.messages[0].content',
@@ -71,6 +73,7 @@ const controls: readonly Control[] = [
     edit: ['gpt-example', 'gpt-other'],
     at: first('request'),
     kind: 'different',
+    code: 'call-differs',
     summary: /differs in body.model$/,
     mismatch: { field: 'body.model', recorded: 'gpt-example', current: 'gpt-other' },
   },
@@ -79,6 +82,7 @@ const controls: readonly Control[] = [
     edit: ['const ticket = Math.random()', 'const ticket = (Math.random(), Math.random())'],
     at: first('request'),
     kind: 'unexpected',
+    code: 'other-event',
     summary: new RegExp(`^the tape has ${posts}, the program did a read of Math.random$`),
   },
   {
@@ -86,6 +90,7 @@ const controls: readonly Control[] = [
     edit: ['const ticket = Math.random()', 'const ticket = 0.5'],
     at: firstRandom,
     kind: 'unexpected',
+    code: 'other-event',
     summary: new RegExp(`^the tape has a read of Math.random, the program did ${posts}$`),
   },
   {
@@ -93,6 +98,7 @@ const controls: readonly Control[] = [
     edit: ['const ticket = Math.random()', 'const ticket = Date.now()'],
     at: firstRandom,
     kind: 'unexpected',
+    code: 'other-event',
     summary: /^the tape has a read of Math.random, the program did a read of Date.now$/,
   },
   {
@@ -100,6 +106,7 @@ const controls: readonly Control[] = [
     edit: ['assistants=v2', 'assistants=v3'],
     at: first('request'),
     kind: 'different',
+    code: 'call-differs',
     summary: /differs in header openai-beta$/,
     mismatch: { field: 'header openai-beta', recorded: 'assistants=v2', current: 'assistants=v3' },
   },
@@ -108,6 +115,7 @@ const controls: readonly Control[] = [
     edit: [`'openai-beta'`, `'x-tenant': 'b', 'openai-beta'`],
     at: first('request'),
     kind: 'different',
+    code: 'call-differs',
     summary: /differs in header x-tenant$/,
     mismatch: { field: 'header x-tenant', recorded: undefined, current: 'b' },
   },
@@ -116,6 +124,7 @@ const controls: readonly Control[] = [
     edit: ['/v1/chat', '/v2/chat'],
     at: first('request'),
     kind: 'different',
+    code: 'call-differs',
     summary: /differs in url$/,
   },
   {
@@ -128,6 +137,7 @@ const controls: readonly Control[] = [
     ],
     at: first('request', 'Quote the policy.'),
     kind: 'different',
+    code: 'call-differs',
     summary: /differs in body.messages\[0\].content$/,
     mismatch: {
       field: 'body.messages[0].content',
@@ -140,6 +150,7 @@ const controls: readonly Control[] = [
     edit: [`${planLine}\n  ${orderLine}`, `${orderLine}\n  ${planLine}`],
     at: first('request', 'Plan the refund.'),
     kind: 'unexpected',
+    code: 'other-event',
     summary: new RegExp(`^the tape has ${posts}, the program did tool call look_up_order$`),
   },
   {
@@ -147,6 +158,7 @@ const controls: readonly Control[] = [
     edit: ['lookUpOrder({ id: 1182 })', 'lookUpOrder({ id: 1183 })'],
     at: first('call', '1182'),
     kind: 'different',
+    code: 'call-differs',
     summary: /^tool call look_up_order differs in body.id$/,
     mismatch: { field: 'body.id', recorded: 1182, current: 1183 },
   },
@@ -155,6 +167,7 @@ const controls: readonly Control[] = [
     edit: [`tool('look_up_order'`, `tool('find_order'`],
     at: first('call', '1182'),
     kind: 'unexpected',
+    code: 'other-call',
     summary: /^the tape has tool call look_up_order, the program did tool call find_order$/,
     mismatch: { field: 'name', recorded: 'look_up_order', current: 'find_order' },
   },
@@ -163,6 +176,7 @@ const controls: readonly Control[] = [
     edit: ['sleep(5)', 'sleep(6)'],
     at: first('timer'),
     kind: 'different',
+    code: 'call-differs',
     summary: /^a timeout of 6 ms differs in ms$/,
     mismatch: { field: 'ms', recorded: 5, current: 6 },
   },
@@ -171,6 +185,7 @@ const controls: readonly Control[] = [
     edit: [`console.log('ticket'`, `console.log('case'`],
     at: first('output', 'ticket'),
     kind: 'output',
+    code: 'output-differs',
     summary: /^it wrote something else to stdout$/,
   },
   {
@@ -178,6 +193,7 @@ const controls: readonly Control[] = [
     edit: [lastCall, `${lastCall}\n  ${lastCall}`],
     at: afterLastAnswer,
     kind: 'unexpected',
+    code: 'other-event',
     summary: new RegExp(`^the tape has .*, the program did ${posts}$`),
   },
 ]
@@ -189,6 +205,7 @@ const functionControls: readonly Control[] = [
     edit: [lastCall, ''],
     at: first('request', 'Close the ticket.'),
     kind: 'missing',
+    code: 'ended-early',
     summary: new RegExp(`^the program ended, but the tape continues with ${posts}$`),
   },
   {
@@ -196,6 +213,7 @@ const functionControls: readonly Control[] = [
     edit: ['return { draft }', 'return { draft: 7 }'],
     at: first('end'),
     kind: 'result',
+    code: 'end-differs',
     summary: /^the run ended differently$/,
   },
   {
@@ -203,6 +221,7 @@ const functionControls: readonly Control[] = [
     edit: ['return { draft }', `throw new RangeError('no refund')`],
     at: first('end'),
     kind: 'result',
+    code: 'end-differs',
     summary: /^the run ended differently$/,
     mismatch: { field: 'error', recorded: undefined, current: 'no refund' },
   },
@@ -215,6 +234,7 @@ const programControls: readonly (Control & { readonly file?: string })[] = [
     edit: [lastCall, ''],
     at: first('request', 'Close the ticket.'),
     kind: 'unexpected',
+    code: 'other-event',
     summary: new RegExp(`^the tape has ${posts}, the program did a write to stdout$`),
   },
   {
@@ -223,6 +243,7 @@ const programControls: readonly (Control & { readonly file?: string })[] = [
     edit: ['exitCode = 4', 'exitCode = 5'],
     at: first('end'),
     kind: 'result',
+    code: 'end-differs',
     summary: /^the run ended differently$/,
     mismatch: { field: 'exit code', recorded: 4, current: 5 },
   },
@@ -232,6 +253,7 @@ const programControls: readonly (Control & { readonly file?: string })[] = [
     edit: ['console.log(draft)', ''],
     at: afterLastAnswer,
     kind: 'missing',
+    code: 'ended-early',
     summary: /^the program ended, but the tape continues with a write to stdout$/,
   },
 ]
@@ -257,6 +279,7 @@ type Expected = Omit<Control, 'title' | 'edit'>
 
 function expectDivergence(found: Divergence | undefined, tape: Tape, control: Expected): void {
   expect(found).toMatchObject({ seq: control.at(tape), kind: control.kind })
+  expect(found?.code).toBe(control.code)
   expect(found?.summary).toMatch(control.summary)
   expect(found?.explanation).not.toBe('')
   const differs = control.mismatch ? [withoutUndefined(control.mismatch)] : []
@@ -354,6 +377,7 @@ describe.concurrent('a function that was changed after it was recorded', () => {
       expectDivergence(result.error?.divergence, openTape(path), {
         at: first('request', 'Write it: answer'),
         kind: 'different',
+        code: 'call-differs',
         summary: /differs in body.messages\[0\].content$/,
       })
       const [mismatch] = result.error?.divergence?.mismatches ?? []

@@ -5,8 +5,8 @@ const diverged = (recorded: unknown, current: unknown) =>
   new ReplayDiverged({
     seq: 4,
     kind: 'different',
-    summary: 'the request differs in its body',
-    explanation: 'The tape has another request here.',
+    code: 'call-differs',
+    current: { type: 'request', method: 'POST', url: 'http://model/v1' },
     mismatches: [{ field: 'body messages[1].content', recorded, current }],
   }).message
 

@@ -1,6 +1,8 @@
-import type { Divergence } from './player/divergence.js'
+import type { EventName } from './player/divergence.js'
 import type { FileFinding } from './file-state.js'
 import type { Mismatch } from './player/compare.js'
+import { type AnyDivergenceFacts, type Divergence, withText } from './texts/divergence-text.js'
+import { describeEvent } from './texts/event-text.js'
 import { errorTable, type FileBefore, reason, RetakeError, valueTexts } from '@retake/tape/format'
 
 export { closestName } from './closest-name.js'
@@ -69,18 +71,28 @@ function fileInDoubt({ finding, before }: FileInDoubt): string {
 /** The first point where the program does something other than the tape says. */
 export class ReplayDiverged extends RetakeError {
   override readonly name = 'ReplayDiverged'
-  constructor(
-    readonly divergence: Divergence,
-    text: { readonly code: string; readonly what: string; readonly fix: string } = {
-      code: 'REPLAY_DIVERGED',
-      what: `Replay diverged at event ${divergence.seq}: ${divergence.summary}.`,
-      fix: 'Compare the code with the version that was recorded, or record again.',
-    },
-  ) {
-    const details = divergence.mismatches.slice(0, SHOWN_MISMATCHES).flatMap(mismatchLines)
+  readonly divergence: Divergence
+  constructor(facts: AnyDivergenceFacts, text = divergedText(facts)) {
+    const divergence = withText(facts)
+    const details = facts.mismatches.slice(0, SHOWN_MISMATCHES).flatMap(mismatchLines)
     super(text.code, text.what, divergence.explanation, text.fix, { details })
+    this.divergence = divergence
   }
 }
+
+function divergedText(facts: AnyDivergenceFacts) {
+  // The program used something that no tape can answer, which has an error of its own.
+  if (facts.code === 'refused') return facts.error
+  return {
+    code: 'REPLAY_DIVERGED',
+    what: `Replay diverged at event ${facts.seq}: ${withText(facts).summary}.`,
+    fix: 'Compare the code with the version that was recorded, or record again.',
+  }
+}
+
+/** The error that ends a replay. */
+export const replayDiverged = (facts: AnyDivergenceFacts): ReplayDiverged =>
+  new ReplayDiverged(facts)
 
 /** Errors of this package, by code: what, why, fix. */
 export const errors = errorTable({
@@ -150,8 +162,8 @@ export const errors = errorTable({
     `The system said: ${reason(cause)}.`,
     'Check its permissions, or choose another folder with `dir` (`--dir` on the command line).',
   ],
-  NOT_ON_TAPE: (what: string) => [
-    `The tape has no answer for ${what}.`,
+  NOT_ON_TAPE: (event: EventName) => [
+    `The tape has no answer for ${describeEvent(event)}.`,
     'A replay never goes live, so this call fails.',
     'Use strict mode to stop at the first difference, or record again.',
   ],
@@ -455,17 +467,17 @@ export const errors = errorTable({
 })
 
 /** A branch with an offline tail made a request that its parent has no answer to. */
-export const offlineTailEnded = (divergence: Divergence): ReplayDiverged =>
+export const offlineTailEnded = (divergence: AnyDivergenceFacts): ReplayDiverged =>
   new ReplayDiverged(divergence, {
     code: 'OFFLINE_TAIL_ENDED',
-    what: `The branch makes a request that its parent has no answer to: ${divergence.summary}.`,
+    what: `The branch makes a request that its parent has no answer to: ${withText(divergence).summary}.`,
     fix: 'Fork without `--tail offline` to send it live, or change the edit.',
   })
 
 /** `answerFrom()` found no recorded answer to a request. */
-export const answerNotOnTape = (divergence: Divergence): ReplayDiverged =>
+export const answerNotOnTape = (divergence: AnyDivergenceFacts): ReplayDiverged =>
   new ReplayDiverged(divergence, {
     code: 'ANSWER_NOT_ON_TAPE',
-    what: `The tape has no answer: ${divergence.summary}.`,
+    what: `The tape has no answer: ${withText(divergence).summary}.`,
     fix: "Make the recorded request, or pass `otherwise: 'live'` to answerFrom() to send requests that are not on the tape.",
   })

@@ -1,3 +1,4 @@
+import type { Divergence } from './texts/divergence-text.js'
 import type {
   Durability,
   HostFacts,
@@ -121,7 +122,7 @@ export interface ContinueReport extends Pick<
 > {
   readonly isLive: boolean
   /** The mismatch that made it go live, if any. */
-  readonly left?: unknown
+  readonly left?: Divergence
   readonly settled: readonly SettledDoubt[]
   /** Set if steps were pinned. */
   readonly pinned?: PinnedReport | undefined
@@ -169,7 +170,7 @@ export interface ReplayReport {
   readonly reexecuted: number
   /** Attempts to reach the outside, by kind. All were blocked, and there should be none. */
   readonly contacts: Readonly<Record<string, number>>
-  readonly divergences: readonly unknown[]
+  readonly divergences: readonly Divergence[]
   readonly wallMs: number
   /** True if the tape ended before the program did, because the recording was cut off. */
   readonly cutOff: boolean

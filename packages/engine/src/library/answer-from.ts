@@ -10,7 +10,7 @@ import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/sess
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
 import { findInDoubt } from '../player/in-doubt.js'
 import { type Answer, type AnswerSource, outside } from '../player/source.js'
-import type { Divergence } from '../player/divergence.js'
+import type { DivergenceFacts } from '../player/divergence.js'
 import { TapeSource } from '../player/tape-source.js'
 
 interface AnsweringSourceOptions {
@@ -47,7 +47,7 @@ class AnsweringSource implements AnswerSource {
     })
   }
 
-  get divergences(): readonly Divergence[] {
+  get divergences(): readonly DivergenceFacts[] {
     return this.#tape.divergences
   }
 

@@ -1,11 +1,11 @@
 import { install } from '../boundaries/install.js'
-import { errors } from '../errors.js'
+import { errors, replayDiverged } from '../errors.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import { movedTape } from '../player/moved-tape.js'
 import type { MovedRoot } from '../process-task.js'
 import { runToEnd, stoppable } from './run-to-end.js'
 import { currentSession, outsideRuns } from '../scope.js'
-import type { Divergence } from '../player/divergence.js'
+import { type Divergence, withText } from '../texts/divergence-text.js'
 import { Player } from '../player/player.js'
 
 export interface ReplayFunctionOptions {
@@ -54,13 +54,15 @@ export async function replay<T>(
   const session = new Player(root ? movedTape(recorded, root) : recorded, {
     ...options,
     keepAlive: true,
-    onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(divergence)),
+    onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(withText(divergence))),
+    errorFor: replayDiverged,
     onStopped: stop,
   })
   if (root) session.secrets.nameAsRecorded(root)
   try {
     const output = await Promise.race([stopped, runToEnd(session, agent)])
-    const { divergences, placeholders } = session
+    const { placeholders } = session
+    const divergences = session.divergences.map(withText)
     return { output, divergences, digest: recorded.digest, placeholders }
   } finally {
     session.close()

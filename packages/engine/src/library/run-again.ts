@@ -5,7 +5,7 @@ import { errors } from '../errors.js'
 import type { RecordedRun } from './record.js'
 import { runToEnd, stoppable } from './run-to-end.js'
 import { currentSession, outsideRuns } from '../scope.js'
-import type { Divergence } from '../player/divergence.js'
+import { type Divergence, withText } from '../texts/divergence-text.js'
 import {
   type ForkPlanOptions,
   type PinnedForkOptions,
@@ -60,7 +60,7 @@ export async function runContinued<T>(
       output,
       run: { id, name, path },
       servedEvents: session.position,
-      divergence: session.left,
+      divergence: session.left && withText(session.left),
       settled,
       ...(pinned && { pinned }),
     }

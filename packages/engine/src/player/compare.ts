@@ -99,6 +99,8 @@ export interface Mismatch {
   readonly current: unknown
   /** True if the sides are lines of text or descriptions, not values that have a type. */
   readonly isPlain?: true
+  /** True if the sides are digests of bytes that the tape does not have. */
+  readonly isDigest?: true
 }
 
 /**

@@ -1,186 +1,112 @@
-import type { DeliveryEvent, InitiationEvent, NewEvent, TapeEvent } from '@retake/tape/format'
+import {
+  type DeliveryEvent,
+  type InitiationEvent,
+  type NewEvent,
+  type OutputEvent,
+  type RetakeError,
+  type TapeEvent,
+} from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
 import { callSite } from '../call-site.js'
 import type { PendingAnswer } from './turns.js'
 import type { Nearest } from './content-matcher.js'
-import { ReplayDiverged, type RetakeError } from '../errors.js'
 import type { TapeCursor } from './timeline.js'
 
-/** Where a session leaves its tape and goes live. If missing, a replay stops there. */
-export type Leave = 'at the end' | 'on mismatch'
+/** The fields that name an event. Without headers, arguments and bodies, so that it can be reported. */
+export type EventName = NamingPart<NewEvent>
 
-/** Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated live. */
-export class LeftTape extends Error {
-  override readonly name = 'LeftTape'
-  constructor(
-    readonly why: Divergence,
-    /** A call that was started, but not answered, on the tape. */
-    readonly answering?: number,
-  ) {
-    super(why.summary)
-  }
-}
+type NamingPart<E> = E extends NewEvent ? Pick<E, Extract<keyof E, NamingField>> : never
 
-/** Collects divergences. In strict mode the first one is thrown, and serving ends. */
-export class DivergenceLog {
-  readonly divergences: Divergence[] = []
-  /** Set once the replay cannot continue. */
-  stopped: ReplayDiverged | undefined
+const NAMING_FIELDS = [
+  'type',
+  'kind',
+  'name',
+  'title',
+  'method',
+  'url',
+  'ms',
+  'host',
+  'port',
+  'path',
+  'stream',
+  'op',
+  'part',
+  'status',
+] as const
 
-  constructor(
-    readonly cursor: TapeCursor,
-    readonly options: {
-      readonly mode?: 'strict' | 'observe'
-      readonly onDivergence?: (divergence: Divergence) => void
-      readonly onStopped: (error: ReplayDiverged) => void
-      readonly leave: Leave | undefined
-    },
-  ) {}
+type NamingField = (typeof NAMING_FIELDS)[number]
 
-  diverge(
-    kind: DivergenceKind,
-    summary: string,
-    explanation: string,
-    mismatches: readonly Mismatch[] = [],
-  ): void {
-    const found = this.#add(this.#leaveAt(this.#describe(kind, summary, explanation, mismatches)))
-    if (this.options.mode !== 'observe') this.#halt(found)
-  }
+export const nameOf = (event: NewEvent): EventName =>
+  Object.fromEntries(
+    Object.entries(event).filter(([field]) => (NAMING_FIELDS as readonly string[]).includes(field)),
+  ) as unknown as EventName
 
-  /** Reports a divergence that ends the replay even in observe mode. */
-  stop(kind: DivergenceKind, summary: string, explanation: string): never {
-    this.#halt(this.#add(this.#leaveAt(this.#describe(kind, summary, explanation))))
-  }
-
-  /** Reports that the program used something that no tape can answer. */
-  refuse(error: RetakeError): never {
-    const { code, what, why, fix } = error
-    const found = this.#leaveAt(this.#describe('unexpected', what.replace(/\.$/, ''), why))
-    const divergence = this.#add({ ...found, fix })
-    if (this.options.mode === 'observe') throw error
-    this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
-  }
-
-  /** Reports that the recording was cut off here. Not a difference, but nothing more can be served. */
-  stopAtCut(what: string, answering?: number): never {
-    const summary = 'the recording was cut off here'
-    const found = this.#describe('cut-off', summary, `The program continued with ${what}.`)
-    if (this.options.leave !== undefined) throw new LeftTape(found, answering)
-    this.#halt(found)
-  }
-
-  #leaveAt(found: Divergence): Divergence {
-    if (this.options.leave === 'on mismatch') throw new LeftTape(found)
-    return found
-  }
-
-  #add(divergence: Divergence): Divergence {
-    this.divergences.push(divergence)
-    this.options.onDivergence?.(divergence)
-    return divergence
-  }
-
-  #halt(divergence: Divergence, error = new ReplayDiverged(divergence)): never {
-    this.stopped = error
-    this.options.onStopped(error)
-    throw error
-  }
-
-  #describe(
-    kind: DivergenceKind,
-    summary: string,
-    explanation: string,
-    mismatches: readonly Mismatch[] = [],
-  ): Divergence {
-    const { seq, tape } = this.cursor
-    const site = callSite()
-    return {
-      seq,
-      kind,
-      summary,
-      explanation,
-      mismatches,
-      ...(seq < tape.count && { recorded: tape.event(seq) }),
-      ...(site !== undefined && { site }),
+/**
+ * Why a program and its tape differ, as data. The sentences are in `texts/divergence-text.ts`.
+ * `current` is what the program did.
+ */
+export type DivergenceReason =
+  /** The same call with other content. */
+  | { readonly code: 'call-differs'; readonly current: EventName }
+  /** Another call of the same type. */
+  | { readonly code: 'other-call'; readonly current: EventName }
+  /** Something else than what is next on the tape. */
+  | { readonly code: 'other-event'; readonly current: EventName }
+  /** The tape had ended by then. */
+  | { readonly code: 'after-end'; readonly current: EventName }
+  /** No recorded answer to this request. */
+  | { readonly code: 'not-on-tape'; readonly current: EventName }
+  /** No recorded answer to this request, but to a similar one. */
+  | { readonly code: 'nearest-differs'; readonly current: EventName }
+  /** A recorded value that its owner would decide otherwise today. */
+  | { readonly code: 'outdated-value'; readonly drawn: string }
+  /** The tape ends inside this synchronous call. */
+  | { readonly code: 'answer-missing'; readonly current: EventName }
+  | { readonly code: 'output-differs'; readonly stream: OutputEvent['stream'] }
+  /** Bytes written to a child process. */
+  | { readonly code: 'write-differs'; readonly receiver: EventName }
+  /** Bytes sent on a connection, of which the tape has only a digest. */
+  | {
+      readonly code: 'sent-bytes-differ'
+      readonly receiver: EventName
+      readonly protocol?: string
     }
-  }
-}
-
-/** The tape has no answer for this operation. */
-export function noAnswer(
-  event: NewEvent<InitiationEvent>,
-  nearest: Nearest | undefined,
-  count: number,
-): Divergence {
-  const site = ('site' in event ? event.site : undefined) ?? callSite()
-  const found = { kind: 'unexpected', ...(site !== undefined && { site }) } as const
-  if (nearest === undefined)
-    return {
-      ...found,
-      seq: count,
-      summary: `the tape has no answer to ${describe(event)}`,
-      explanation: 'Nothing of this kind is left on the tape.',
-      mismatches: [],
+  /** Bytes written to a process; `isBeyond` if the recorded one got no more. */
+  | { readonly code: 'input-differs'; readonly isBeyond: boolean }
+  /** The program ended, but the tape has `rest` more events. */
+  | {
+      readonly code: 'ended-early'
+      readonly rest: number
+      readonly error?: { readonly class: string; readonly message: string }
     }
-  const { recorded, mismatches } = nearest
-  const fields = mismatches.map(({ field }) => field).join(', ')
-  return {
-    ...found,
-    kind: 'different',
-    seq: recorded.event.seq,
-    summary: `${describe(event)} differs in ${fields}`,
-    explanation: `The nearest recorded one is event ${recorded.event.seq}; nothing on the tape is identical.`,
-    recorded: recorded.event,
-    mismatches,
-  }
-}
+  | { readonly code: 'end-differs' }
+  /** The tape delivers something that the program does not wait for. */
+  | { readonly code: 'not-awaited' }
+  /** The program waits before it does what is next; `silentMs` if it is not idle. */
+  | { readonly code: 'waiting'; readonly silentMs?: number }
+  /** The program waits for an answer, or part of one, that was never recorded. */
+  | { readonly code: 'waits-forever'; readonly awaited?: EventName }
+  /** The program used something that no tape can answer. */
+  | { readonly code: 'refused'; readonly error: RefusalText }
+  /** Not a difference: nothing more was recorded. `current` is missing if the program waits. */
+  | { readonly code: 'cut-off'; readonly current?: EventName }
 
-/** The program wrote bytes to a connection or process that differ from those written when this part came. */
-export const otherBytes = (event: DeliveryEvent, receiver: string, digest: string): Divergence => ({
-  kind: 'different',
-  seq: event.seq,
-  summary: `what was sent to ${receiver} differs`,
-  explanation: `The tape has ${describe(event)} after other bytes were sent.`,
-  recorded: event,
-  mismatches: [
-    {
-      field: 'sent bytes (sha256)',
-      recorded: 'digest' in event ? event.digest : undefined,
-      current: digest,
-    },
-  ],
-})
+/** Members of an error, which has its own code. */
+export type RefusalText = Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
 
-/** The program waits for an answer, or part of one, that was never recorded. */
-export function waitsForever(unanswered: readonly PendingAnswer[], count: number): Divergence {
-  const what = unanswered.find(({ isTimer }) => !isTimer)?.operation.action.event
-  return {
-    kind: 'missing',
-    seq: count,
-    summary: `the program waits${what === undefined ? '' : ` for ${describe(what)}`}, and the tape has nothing more to deliver`,
-    explanation: 'In the recording the program did not wait for it, or gave up on it.',
-    mismatches: [],
-  }
-}
-
-/** The first point where the program differs from the tape, in words and as data. */
-export interface Divergence {
+/** The point of the tape at which the program differs from it. */
+export interface DivergencePoint {
   /** The event of the tape at which it happened. */
   readonly seq: number
   readonly kind: DivergenceKind
-  readonly summary: string
-  /** One or two sentences about what the tape has and what the program did. */
-  readonly explanation: string
-  /** How to fix it; missing if the fix is to undo a change. */
-  readonly fix?: string
   /** The event of the tape there, if any. */
   readonly recorded?: TapeEvent
   readonly mismatches: readonly Mismatch[]
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
-  /** For a request to the replay proxy: built-in matchers that would ignore all that differs. */
-  readonly matchers?: readonly string[]
 }
+
+export type DivergenceFacts = DivergencePoint & DivergenceReason
 
 /**
  * - `different`: same kind of call, different content
@@ -198,39 +124,181 @@ export type DivergenceKind =
   | 'result'
   | 'cut-off'
 
-/** A short readable name for an event. */
-export function describe(event: NewEvent): string {
-  switch (event.type) {
-    case 'draw':
-      return `a read of ${event.kind}`
-    case 'request':
-      return `${event.method} ${event.url}`
-    case 'call':
-      if (event.kind === 'tool') return `tool call ${event.name}`
-      return event.title === undefined ? event.name : `${event.name} ${event.title}`
-    case 'timer':
-      return event.kind === 'immediate' ? 'setImmediate' : `a ${event.kind} of ${event.ms} ms`
-    case 'work':
-      return `start of ${event.name}`
-    case 'socket':
-      return `a connection to ${event.path ?? `${event.host}:${event.port}`}`
-    case 'output':
-      return `a write to ${event.stream}`
-    case 'write':
-      return `a write to event ${event.op}`
-    case 'response':
-      return `the response (status ${event.status}) to event ${event.op}`
-    case 'result':
-      return `the result of event ${event.op}`
-    case 'deliver':
-      return `"${event.part}" of event ${event.op}`
-    case 'end':
-      return 'the end of the run'
-    case 'run':
-    case 'note':
-    case 'seal':
-      return `a ${event.type} record`
+const KINDS: Readonly<Record<DivergenceReason['code'], DivergenceKind>> = {
+  'call-differs': 'different',
+  'other-call': 'unexpected',
+  'other-event': 'unexpected',
+  'after-end': 'unexpected',
+  'not-on-tape': 'unexpected',
+  'nearest-differs': 'different',
+  'outdated-value': 'different',
+  'answer-missing': 'missing',
+  'output-differs': 'output',
+  'write-differs': 'different',
+  'sent-bytes-differ': 'different',
+  'input-differs': 'different',
+  'ended-early': 'missing',
+  'end-differs': 'result',
+  'not-awaited': 'missing',
+  waiting: 'missing',
+  'waits-forever': 'missing',
+  refused: 'unexpected',
+  'cut-off': 'cut-off',
+}
+
+const withKind = (
+  reason: DivergenceReason,
+  point: Omit<DivergencePoint, 'kind'>,
+): DivergenceFacts => ({ ...point, kind: KINDS[reason.code], ...reason })
+
+/** Where a session leaves its tape and goes live. If missing, a replay stops there. */
+export type Leave = 'at the end' | 'on mismatch'
+
+/** Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated live. */
+export class LeftTape extends Error {
+  override readonly name = 'LeftTape'
+  constructor(
+    readonly why: DivergenceFacts,
+    /** A call that was started, but not answered, on the tape. */
+    readonly answering?: number,
+  ) {
+    super(why.code)
   }
+}
+
+/** Collects divergences. In strict mode the first one is thrown, and serving ends. */
+export class DivergenceLog {
+  readonly divergences: DivergenceFacts[] = []
+  /** Set once the replay cannot continue. */
+  stopped: RetakeError | undefined
+
+  constructor(
+    readonly cursor: TapeCursor,
+    readonly options: {
+      readonly mode?: 'strict' | 'observe'
+      readonly onDivergence?: (divergence: DivergenceFacts) => void
+      /** Makes the error that ends the replay. */
+      readonly errorFor: (divergence: DivergenceFacts) => RetakeError
+      readonly onStopped: (error: RetakeError) => void
+      readonly leave: Leave | undefined
+    },
+  ) {}
+
+  diverge(reason: DivergenceReason, mismatches: readonly Mismatch[] = []): void {
+    const divergence = this.#add(this.#leaveAt(this.#here(reason, mismatches)))
+    if (this.options.mode !== 'observe') this.#halt(divergence)
+  }
+
+  /** Reports a divergence that ends the replay even in observe mode. */
+  stop(reason: DivergenceReason): never {
+    this.#halt(this.#add(this.#leaveAt(this.#here(reason))))
+  }
+
+  /** Reports that the program used something that no tape can answer. */
+  refuse(error: RetakeError): never {
+    const { code, what, why, fix } = error
+    const reason = { code: 'refused', error: { code, what, why, fix } } as const
+    const divergence = this.#add(this.#leaveAt(this.#here(reason)))
+    if (this.options.mode === 'observe') throw error
+    this.#halt(divergence)
+  }
+
+  /** Reports that the recording was cut off here. Not a difference, but nothing more can be served. */
+  stopAtCut(current?: EventName, answering?: number): never {
+    const divergence = this.#here({ code: 'cut-off', ...(current && { current }) })
+    if (this.options.leave !== undefined) throw new LeftTape(divergence, answering)
+    this.#halt(divergence)
+  }
+
+  #leaveAt(divergence: DivergenceFacts): DivergenceFacts {
+    if (this.options.leave === 'on mismatch') throw new LeftTape(divergence)
+    return divergence
+  }
+
+  #add(divergence: DivergenceFacts): DivergenceFacts {
+    this.divergences.push(divergence)
+    this.options.onDivergence?.(divergence)
+    return divergence
+  }
+
+  #halt(divergence: DivergenceFacts): never {
+    const error = this.options.errorFor(divergence)
+    this.stopped = error
+    this.options.onStopped(error)
+    throw error
+  }
+
+  #here(reason: DivergenceReason, mismatches: readonly Mismatch[] = []): DivergenceFacts {
+    const { seq, tape } = this.cursor
+    const site = callSite()
+    return withKind(reason, {
+      seq,
+      mismatches,
+      ...(seq < tape.count && { recorded: tape.event(seq) }),
+      ...(site !== undefined && { site }),
+    })
+  }
+}
+
+/** The tape has no answer for this operation. */
+export function noAnswer(
+  event: NewEvent<InitiationEvent>,
+  nearest: Nearest | undefined,
+  count: number,
+): DivergenceFacts {
+  const site = ('site' in event ? event.site : undefined) ?? callSite()
+  const at = site === undefined ? {} : { site }
+  const current = nameOf(event)
+  if (nearest === undefined)
+    return withKind({ code: 'not-on-tape', current }, { ...at, seq: count, mismatches: [] })
+  const { recorded, mismatches } = nearest
+  return withKind(
+    { code: 'nearest-differs', current },
+    { ...at, seq: recorded.event.seq, recorded: recorded.event, mismatches },
+  )
+}
+
+/** The program wrote bytes to a connection or process that differ from those written when this part came. */
+export const otherBytes = (
+  receiver: NewEvent,
+  event: DeliveryEvent,
+  digest: string,
+): DivergenceFacts =>
+  withKind(sentBytesDiffer(receiver), {
+    seq: event.seq,
+    recorded: event,
+    mismatches: [digestMismatch(event, digest)],
+  })
+
+/** `firstAnswer`: the first bytes that arrived on the connection. */
+export function sentBytesDiffer(receiver: NewEvent, firstAnswer?: Uint8Array): DivergenceReason {
+  const protocol = protocolOf(receiver, firstAnswer)
+  const code = 'sent-bytes-differ'
+  return { code, receiver: nameOf(receiver), ...(protocol !== undefined && { protocol }) }
+}
+
+export const digestMismatch = (event: DeliveryEvent, digest: string): Mismatch => ({
+  field: 'sent bytes (sha256)',
+  recorded: 'digest' in event ? event.digest : undefined,
+  current: digest,
+  isDigest: true,
+})
+
+/** A process gets other input than the recorded one. */
+export const otherInput = (
+  recorded: TapeEvent,
+  mismatches: readonly Mismatch[],
+  isBeyond: boolean,
+): DivergenceFacts =>
+  withKind({ code: 'input-differs', isBeyond }, { seq: recorded.seq, recorded, mismatches })
+
+/** The program waits for an answer, or part of one, that was never recorded. */
+export function waitsForever(unanswered: readonly PendingAnswer[], count: number): DivergenceFacts {
+  const event = unanswered.find(({ isTimer }) => !isTimer)?.operation.action.event
+  return withKind(
+    { code: 'waits-forever', ...(event && { awaited: nameOf(event) }) },
+    { seq: count, mismatches: [] },
+  )
 }
 
 const PROTOCOLS: Readonly<Record<number, string>> = {
@@ -240,17 +308,14 @@ const PROTOCOLS: Readonly<Record<number, string>> = {
   27017: 'mongodb',
 }
 
-/** Readable target of bytes: `127.0.0.1:5432 (postgres)`, or a command. */
-export function nameReceiver(event: NewEvent, firstAnswer?: Uint8Array): string {
-  if (event.type !== 'socket')
-    return event.type === 'call' ? (event.title ?? event.name) : describe(event)
-  const protocol = PROTOCOLS[event.port ?? 0] ?? protocolOf(firstAnswer)
-  const endpoint = event.path ?? `${event.host}:${event.port}`
-  return protocol === undefined ? endpoint : `${endpoint} (${protocol})`
+/** What a connection speaks, if its port or first answer shows it. */
+export function protocolOf(event: NewEvent, firstAnswer?: Uint8Array): string | undefined {
+  if (event.type !== 'socket') return undefined
+  return PROTOCOLS[event.port ?? 0] ?? databaseOf(firstAnswer)
 }
 
 /** Detects the database by its first bytes: PostgreSQL's authentication request, MySQL's greeting. */
-function protocolOf(bytes: Uint8Array | undefined): string | undefined {
+function databaseOf(bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined || bytes.length < 9) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.getUint8(0) === 0x52 && view.getUint32(1) < 256 && view.getUint32(5) <= 12)

@@ -4,7 +4,8 @@ import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './so
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
 import { finishWrite } from '../file-state.js'
-import { describe, nameReceiver } from './divergence.js'
+import { nameOf, protocolOf } from './divergence.js'
+import { describeEvent, describeReceiver } from '../texts/event-text.js'
 import { isCutOff, readsStdin } from './timeline.js'
 import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
 import type { RecordSession } from '../sessions/record-session.js'
@@ -256,7 +257,7 @@ export class HandOver implements Tail {
     const settle = (decision: SettledDoubt['decision'], written: number): void =>
       void this.options.settled.push({
         seq,
-        what: describe(event),
+        what: describeEvent(event),
         decision,
         file: { written, length },
       })
@@ -452,7 +453,7 @@ export class HandOver implements Tail {
       if (event.part === 'chunk') firstAnswer ??= this.tape.body(event.seq)
     }
     if (digest === answered) return
-    const receiver = nameReceiver(action.event, firstAnswer)
+    const receiver = describeReceiver(nameOf(action.event), protocolOf(action.event, firstAnswer))
     if (this.plan.inDoubt === 'fail') throw errors.CONNECTION_IN_DOUBT(receiver)
     const what = `bytes sent to ${receiver}`
     this.options.settled.push({ seq: id, what, decision: 'lost' })
@@ -468,9 +469,9 @@ export class HandOver implements Tail {
   /** Names a request on a pipe by its content. */
   #nameOf(seq: number): string {
     const event = this.tape.event(seq)
-    if (event.type !== 'write') return describe(event)
+    if (event.type !== 'write') return describeEvent(event)
     const { recordedSteps } = (this.#view ??= viewOf(this.tape))
-    return recordedSteps.find((step) => step.seq === seq)?.title ?? describe(event)
+    return recordedSteps.find((step) => step.seq === seq)?.title ?? describeEvent(event)
   }
 
   /** True if the run was killed and is served to its last event. */

@@ -12,7 +12,7 @@ import {
 import { changesDatabase } from '../boundaries/native/sql.js'
 import { errors } from '../errors.js'
 import { type FileFinding, lookAtFile } from '../file-state.js'
-import { describe } from './divergence.js'
+import { describeEvent } from '../texts/event-text.js'
 import type { ContinuePlan } from './plan.js'
 
 /** An operation that left the process, but may or may not have had its effect according to the tape. */
@@ -71,7 +71,7 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
     seq: event.seq,
     op: event.seq,
     step: undefined,
-    what: describe(event),
+    what: describeEvent(event),
     partial: false,
     site: event.site,
   }))

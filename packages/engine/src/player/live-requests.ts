@@ -10,7 +10,7 @@ import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { Action, Operation, SyncCall } from '../sessions/session.js'
 import { parseBody } from './compare.js'
-import { describe } from './divergence.js'
+import { describeEvent } from '../texts/event-text.js'
 import { isModelRequest } from './free-answers.js'
 import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
 
@@ -114,7 +114,7 @@ export class LiveRequests {
     if (event.type === 'call' && event.kind === 'tool' && runs.includes(event.name)) return false
     if (refuse === 'effects' && this.#hasNoEffect(event, body)) return false
     const site = 'site' in event ? event.site : undefined
-    this.#refused ??= { what: describe(event), ...(site !== undefined && { site }) }
+    this.#refused ??= { what: describeEvent(event), ...(site !== undefined && { site }) }
     this.options.onRefused(this.#refused)
     return true
   }

@@ -7,7 +7,7 @@ import {
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { EMPTY, type NewDelivery } from '../sessions/session.js'
-import { describe } from './divergence.js'
+import { describeEvent } from '../texts/event-text.js'
 import type { AnswerPart } from './source.js'
 
 type Initiation = NewEvent<InitiationEvent>
@@ -17,7 +17,7 @@ export const SILENCE_MS = 300_000
 
 /** An error that the agent can handle, as the answer to a request that must not be repeated. */
 export function skippedAnswer(event: Initiation): readonly AnswerPart[] {
-  const error = errors.STEP_SKIPPED(describe(event))
+  const error = errors.STEP_SKIPPED(describeEvent(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
   if (event.type === 'socket') return refusal('http', error.what)
   if (event.type === 'call' && event.kind === 'process') return endOfProcess

@@ -4,7 +4,7 @@ import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { redactionOf } from '../redaction/redacted-tape.js'
 import type { Redactor } from '../redaction/redactor.js'
 import { TapeSource, type TapeSourceOptions } from './tape-source.js'
-import { errors } from '../errors.js'
+import { errors, replayDiverged } from '../errors.js'
 import { natives } from '../natives.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
@@ -152,6 +152,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       return pinned
     }
     const session = new Player(tape, {
+      errorFor: replayDiverged,
       onStopped,
       keepAlive,
       ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),

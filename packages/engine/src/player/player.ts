@@ -11,7 +11,7 @@ import {
   type Tape,
 } from '@retake/tape/format'
 import { type Environment, environmentFrom, type ServedEnvironment } from '../environment.js'
-import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
+import { errors, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
@@ -31,7 +31,7 @@ import {
   type Source,
   type SyncCall,
 } from '../sessions/session.js'
-import { describe, type Divergence, DivergenceLog, type Leave, LeftTape } from './divergence.js'
+import { type DivergenceFacts, DivergenceLog, type Leave, LeftTape, nameOf } from './divergence.js'
 import { TolerantDraws } from './draws.js'
 import type { LiveRequests } from './live-requests.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
@@ -46,12 +46,14 @@ export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft' 
   readonly output?: 'compare' | 'ignore'
   /** `requests`: output and drawn values are not compared. */
   readonly compares?: 'everything' | 'requests'
-  readonly onDivergence?: (divergence: Divergence) => void
+  readonly onDivergence?: (divergence: DivergenceFacts) => void
+  /** Makes the error that ends the replay. */
+  readonly errorFor: (divergence: DivergenceFacts) => RetakeError
   /**
    * Called if the replay cannot continue: at the first divergence in strict mode, on a stall, or at
    * the end of a cut-off tape.
    */
-  readonly onStopped: (error: ReplayDiverged) => void
+  readonly onStopped: (error: RetakeError) => void
   /** Called for each matched initiation, on the agent's own stack. */
   readonly afterInitiation?: (event: InitiationEvent) => void
   /** Called for each served value, on the agent's own stack. */
@@ -122,7 +124,7 @@ export class Player implements Session {
   #calls: ReadonlySet<string> | undefined
   #recording: Recording | undefined
   /** The mismatch that ended the served part, if any. */
-  left: Divergence | undefined
+  left: DivergenceFacts | undefined
   /** Monotonic time at which the run went live. */
   liveSinceMs: number | undefined
 
@@ -210,7 +212,7 @@ export class Player implements Session {
     return this.#live !== undefined
   }
 
-  get divergences(): readonly Divergence[] {
+  get divergences(): readonly DivergenceFacts[] {
     return [...this.#log.divergences, ...(this.#live?.recorder.divergences ?? [])]
   }
 
@@ -387,7 +389,7 @@ export class Player implements Session {
     try {
       event = this.#isOver() ? undefined : this.#matcher.take(action)
     } catch (error) {
-      if (!(error instanceof ReplayDiverged)) throw error
+      if (error !== this.#log.stopped) throw error
       // Already reported through onStopped. The program gets no more answers, and no error that it
       // could catch, because it is not at fault.
       return new Operation(-++this.#unknown, action, this, 'tape')
@@ -407,7 +409,7 @@ export class Player implements Session {
 
   #serveSync(call: SyncCall): Delivery {
     const initiation = this.#isOver() ? undefined : this.#matcher.take(call)
-    if (initiation === undefined) throw errors.NOT_ON_TAPE(describe(call.event))
+    if (initiation === undefined) throw errors.NOT_ON_TAPE(nameOf(call.event))
     const event = this.#matcher.answerTo(initiation, call.event)
     this.counts.served += 1
     this.options.beforeDelivery?.(event)
@@ -422,7 +424,7 @@ export class Player implements Session {
       outsideRuns(() => operation.action.start(operation))
       return
     }
-    const error = recordError(errors.NOT_ON_TAPE(describe(event)))
+    const error = recordError(errors.NOT_ON_TAPE(nameOf(event)))
     const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
       ? { type: 'result', error }
       : { type: 'deliver', part: 'error', error }
@@ -479,7 +481,7 @@ export class Player implements Session {
     }
   }
 
-  #leave(why: Divergence | undefined): Live {
+  #leave(why: DivergenceFacts | undefined): Live {
     if (this.#live !== undefined) return this.#live
     const { continuation } = this.options
     if (continuation === undefined) throw new Error('a replay does not leave its tape')
@@ -492,7 +494,7 @@ export class Player implements Session {
   }
 
   /** The only transition from served to live. */
-  #handOver({ goLive }: Continuation, why: Divergence | undefined): Live {
+  #handOver({ goLive }: Continuation, why: DivergenceFacts | undefined): Live {
     const live = goLive(this.position, this)
     const { recorder, tail } = live
     const { underWay } = this.#deliveries

@@ -1,5 +1,4 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
-import { ReplayDiverged } from '../errors.js'
 import { entryIsLoading, moduleLoadInFlight } from '../boundaries/module-loads.js'
 import type { GivenSecrets } from '../given-secrets.js'
 import { natives } from '../natives.js'
@@ -7,12 +6,11 @@ import { isStructural } from '../redaction/redacted-tape.js'
 import { Gate, type Turn } from '../sessions/gate.js'
 import type { Delivery, Operation } from '../sessions/session.js'
 import {
-  describe,
-  type Divergence,
+  digestMismatch,
+  type DivergenceFacts,
   type DivergenceLog,
   LeftTape,
-  otherBytes,
-  nameReceiver,
+  sentBytesDiffer,
 } from './divergence.js'
 import { hasWritten } from './compare.js'
 import type { TapeCursor } from './timeline.js'
@@ -32,7 +30,7 @@ export interface RecordedDeliveriesOptions {
    */
   readonly beforeDelivery?: (event: DeliveryEvent) => void
   /** Called where the run goes live. If missing, a replay stops there. */
-  readonly onLeft?: (why: Divergence | undefined) => void
+  readonly onLeft?: (why: DivergenceFacts | undefined) => void
 }
 
 /** After a shorter pause, a connection may still have had bytes to write. */
@@ -79,7 +77,7 @@ export class RecordedDeliveries {
       seen = mayWait ? undefined : cursor.seq
       if (!isStalled) return
       natives.clearInterval(this.#stallWatch)
-      this.#stalled(`Nothing happened for ${stallMs} ms.`)
+      this.#stalled(stallMs)
     }, stallMs / 2)
     if (options.keepAlive !== true) this.#stallWatch.unref()
     if (options.onLeft !== undefined) process.prependListener('beforeExit', this.#drained)
@@ -136,7 +134,7 @@ export class RecordedDeliveries {
     if (event === undefined || !isDelivery(event)) return undefined
     const operation = this.#operations.get(event.op)
     try {
-      if (operation === undefined) this.#skip(event)
+      if (operation === undefined) this.#skip()
       else if (this.#isWriting(operation, event)) natives.setImmediate(() => this.schedule())
       else if (this.#isDue(operation, event)) {
         return { operation, deliveries: this.#joinedDeliveries(operation, event) }
@@ -165,9 +163,8 @@ export class RecordedDeliveries {
     if (operation.action.reexecuted === true) return operation.finished !== undefined
     const written = hasWritten(operation, event)
     if (typeof written === 'object' && !isStructural(this.tape)) {
-      const receiver = nameReceiver(operation.action.event, this.#firstAnswer(event.op))
-      const { summary, explanation, mismatches } = otherBytes(event, receiver, written.otherDigest)
-      this.log.diverge('different', summary, explanation, mismatches)
+      const reason = sentBytesDiffer(operation.action.event, this.#firstAnswer(event.op))
+      this.log.diverge(reason, [digestMismatch(event, written.otherDigest)])
     }
     return written !== 'less'
   }
@@ -201,12 +198,8 @@ export class RecordedDeliveries {
     return undefined
   }
 
-  #skip(event: DeliveryEvent): void {
-    this.log.diverge(
-      'missing',
-      `the tape delivers ${describe(event)}, which the program is not waiting for`,
-      'The program gave up on it earlier than it did when recorded, or never started it.',
-    )
+  #skip(): void {
+    this.log.diverge({ code: 'not-awaited' })
     this.cursor.advance()
     this.schedule()
   }
@@ -219,19 +212,15 @@ export class RecordedDeliveries {
     const event = this.cursor.peek()
     const isWaiting = this.underWay.some(({ action }) => action.event.type === 'request')
     if (this.closed || this.log.stopped || !isWaiting || event === undefined) return
-    if (event.type !== 'end') this.#stalled('The program had nothing else to do.')
+    if (event.type !== 'end') this.#stalled()
   }
 
-  #stalled(why: string): void {
+  #stalled(silentMs?: number): void {
     const event = this.cursor.peek()
     if (event === undefined && !this.cursor.isCut) return
     try {
-      if (event === undefined) this.log.stopAtCut('waiting for an answer')
-      this.log.stop(
-        'missing',
-        `the program is waiting, but the next event on the tape is ${describe(event)}`,
-        why,
-      )
+      if (event === undefined) this.log.stopAtCut()
+      this.log.stop({ code: 'waiting', ...(silentMs !== undefined && { silentMs }) })
     } catch (error) {
       this.#report(error)
     }
@@ -240,6 +229,6 @@ export class RecordedDeliveries {
   /** `onStopped` was already called. */
   #report(error: unknown): void {
     if (error instanceof LeftTape) this.options.onLeft?.(error.why)
-    else if (!(error instanceof ReplayDiverged)) throw error
+    else if (error !== this.log.stopped) throw error
   }
 }

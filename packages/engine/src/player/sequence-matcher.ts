@@ -15,7 +15,7 @@ import type { Mismatch, Started } from './compare.js'
 import { hidesOutput, isStructural, structureOf } from '../redaction/redacted-tape.js'
 import type { SecretMask } from '../secrets.js'
 import type { TolerantDraws } from './draws.js'
-import { describe, type DivergenceLog } from './divergence.js'
+import { type DivergenceLog, nameOf } from './divergence.js'
 import type { RunEnd } from '../sessions/record-session.js'
 import { EMPTY, type IsOutdated, type Operation } from '../sessions/session.js'
 import type { TapeCursor } from './timeline.js'
@@ -55,11 +55,7 @@ export class SequenceMatcher {
     const event = this.#next()
     if (event?.type === 'draw' && event.kind === kind) {
       if (isOutdated?.(event.value as T) === true)
-        this.#log.diverge(
-          'different',
-          'the guard decides otherwise',
-          'Its policy has changed since the recording.',
-        )
+        this.#log.diverge({ code: 'outdated-value', drawn: kind })
       this.#advance()
       return event
     }
@@ -86,7 +82,7 @@ export class SequenceMatcher {
       if (!this.#isSame(recorded, masked) && tolerance?.isSame(recorded, masked) !== true)
         mismatches.push(...bodyMismatches(recorded, masked))
     }
-    if (mismatches.length > 0) this.#differentInitiation(event, current, mismatches)
+    if (mismatches.length > 0) this.#differentInitiation(current, mismatches)
     this.#advance()
     this.options.afterInitiation?.(event)
     return event
@@ -96,14 +92,9 @@ export class SequenceMatcher {
   answerTo(initiation: InitiationEvent, current: NewEvent<InitiationEvent>): DeliveryEvent {
     const event = this.#next()
     if (event === undefined && this.#cursor.isCut)
-      this.#log.stopAtCut(describe(current), initiation.seq)
-    if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
-      this.#log.stop(
-        'missing',
-        `no answer to ${describe(current)} is on the tape`,
-        'The recording ends inside this call.',
-      )
-    }
+      this.#log.stopAtCut(nameOf(current), initiation.seq)
+    if (event === undefined || !isDelivery(event) || event.op !== initiation.seq)
+      this.#log.stop({ code: 'answer-missing', current: nameOf(current) })
     this.#advance()
     return event
   }
@@ -120,12 +111,7 @@ export class SequenceMatcher {
     }
     const recorded = this.tape.body(event.seq)
     if (!this.#isSame(recorded, written) && !hidesOutput(this.tape)) {
-      this.#log.diverge(
-        'output',
-        `it wrote something else to ${stream}`,
-        'The text written differs from the recorded text.',
-        bodyMismatches(recorded, written),
-      )
+      this.#log.diverge({ code: 'output-differs', stream }, bodyMismatches(recorded, written))
     }
     this.#advance()
   }
@@ -145,13 +131,8 @@ export class SequenceMatcher {
     }
     const recorded = this.tape.body(event.seq)
     if (!this.#isSame(recorded, written)) {
-      const child = describe(operation.action.event)
-      this.#log.diverge(
-        'different',
-        `it wrote something else to ${child}`,
-        'The bytes written to it differ from the recorded ones.',
-        bodyMismatches(recorded, written),
-      )
+      const receiver = nameOf(operation.action.event)
+      this.#log.diverge({ code: 'write-differs', receiver }, bodyMismatches(recorded, written))
     }
     this.#advance()
   }
@@ -161,15 +142,15 @@ export class SequenceMatcher {
     const event = this.#next()
     if (event === undefined) return
     if (event.type === 'end') return this.#compareEnd(event, end)
-    const rest = this.tape.count - this.#cursor.seq
-    const threw = end.error
-      ? ` with ${end.error.class}: ${this.#secrets.text(end.error.message).replace(/\.$/, '')}`
-      : ''
-    this.#log.diverge(
-      'missing',
-      `the program ended${threw}, but the tape continues with ${describe(event)}`,
-      `${rest} recorded events never happened.`,
-    )
+    const error = end.error && {
+      class: end.error.class,
+      message: this.#secrets.text(end.error.message),
+    }
+    this.#log.diverge({
+      code: 'ended-early',
+      rest: this.tape.count - this.#cursor.seq,
+      ...(error && { error }),
+    })
   }
 
   #compareEnd(recorded: EndEvent, end: RunEnd): void {
@@ -187,14 +168,7 @@ export class SequenceMatcher {
     // The tape of a guard that ended without output does not contain the return value.
     if (recorded.as !== undefined && !this.#isSame(before, now))
       mismatches.push(...bodyMismatches(before, now))
-    if (mismatches.length > 0) {
-      this.#log.diverge(
-        'result',
-        'the run ended differently',
-        'Every event matched, but the outcome differs.',
-        mismatches,
-      )
-    }
+    if (mismatches.length > 0) this.#log.diverge({ code: 'end-differs' }, mismatches)
     this.#advance()
   }
 
@@ -216,40 +190,18 @@ export class SequenceMatcher {
     )
   }
 
-  #differentInitiation(
-    event: InitiationEvent,
-    current: NewEvent<InitiationEvent>,
-    mismatches: readonly Mismatch[],
-  ): void {
+  #differentInitiation(current: NewEvent<InitiationEvent>, mismatches: readonly Mismatch[]): void {
     const isSameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
-    const fields = mismatches.map(({ field }) => field).join(', ')
-    this.#log.diverge(
-      isSameCall ? 'different' : 'unexpected',
-      isSameCall
-        ? `${describe(current)} differs in ${fields}`
-        : `the tape has ${describe(event)}, the program did ${describe(current)}`,
-      `The tape has ${describe(event)} here.`,
-      mismatches,
-    )
+    const code = isSameCall ? 'call-differs' : 'other-call'
+    this.#log.diverge({ code, current: nameOf(current) }, mismatches)
   }
 
   /** Reports an operation that is not next on the tape. */
   #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
     const event = this.#next()
-    if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(current))
-    if (event === undefined) {
-      this.#log.diverge(
-        'unexpected',
-        `the program did ${describe(current)} after the recording ended`,
-        'The recorded run had ended by then.',
-      )
-    } else {
-      this.#log.diverge(
-        'unexpected',
-        `the tape has ${describe(event)}, the program did ${describe(current)}`,
-        'The order or the number of calls has changed.',
-      )
-    }
+    if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(nameOf(current))
+    const code = event === undefined ? 'after-end' : 'other-event'
+    this.#log.diverge({ code, current: nameOf(current) })
     const found = this.#cursor.skipTo(fits)
     this.options.onAdvanced()
     return found

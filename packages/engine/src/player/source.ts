@@ -1,5 +1,5 @@
 import type { SecretMask } from '../secrets.js'
-import type { Divergence } from './divergence.js'
+import type { DivergenceFacts } from './divergence.js'
 import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape/format'
 
@@ -23,7 +23,7 @@ export interface AnswerSource {
   readonly local: Session['local']
   readonly remote: Session['remote']
   /** Operations for which a tape had no answer. */
-  readonly divergences?: readonly Divergence[]
+  readonly divergences?: readonly DivergenceFacts[]
   /** Called for bytes that the agent writes to a process, as event `seq`; they are masked. */
   wrote?(operation: Operation, bytes: Uint8Array, seq: number): void
   /** Called when the agent has written to something or closed it, because an answer may be due. */

@@ -7,7 +7,7 @@ import {
   endsAnswer,
   recordedPart,
 } from './source.js'
-import { type Divergence, noAnswer } from './divergence.js'
+import { type DivergenceFacts, noAnswer, otherInput } from './divergence.js'
 import {
   EMPTY,
   type NewDelivery,
@@ -99,7 +99,7 @@ class StdinComparison {
     this.#writes = recorded.writes.get(op) ?? []
   }
 
-  compare(bytes: Uint8Array): Divergence | undefined {
+  compare(bytes: Uint8Array): DivergenceFacts | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#rest.length === 0 && !this.#read()) return this.#other(undefined, bytes)
       const count = Math.min(this.#rest.length, bytes.length - at)
@@ -125,18 +125,9 @@ class StdinComparison {
     return this.#rest.length > 0 || this.#read()
   }
 
-  #other(recorded: Uint8Array | undefined, current: Uint8Array): Divergence {
-    return {
-      kind: 'different',
-      seq: this.#seq,
-      summary: 'the bytes written to a process differ',
-      explanation:
-        recorded === undefined
-          ? 'It got no more input when it was recorded.'
-          : 'The recorded process got other input.',
-      recorded: this.recorded.tape.event(this.#seq),
-      mismatches: bodyMismatches(recorded ?? new Uint8Array(0), current),
-    }
+  #other(recorded: Uint8Array | undefined, current: Uint8Array): DivergenceFacts {
+    const mismatches = bodyMismatches(recorded ?? new Uint8Array(0), current)
+    return otherInput(this.recorded.tape.event(this.#seq), mismatches, recorded === undefined)
   }
 }
 
@@ -155,7 +146,7 @@ export interface TapeSourceOptions {
   /** Keeps the process alive until a stall is detected. */
   readonly keepAlive?: boolean
   /** The error if the tape has no answer; by default that of an offline tail. */
-  readonly errorFor?: (divergence: Divergence) => ReplayDiverged
+  readonly errorFor?: (divergence: DivergenceFacts) => ReplayDiverged
   /** How requests are matched; by default, this depends on `order`. */
   readonly rules?: ContentRules
   /** The error that stops the run if the operation started by this event is in doubt. */
@@ -172,7 +163,7 @@ export interface TapeSourceOptions {
 export class TapeSource implements AnswerSource {
   readonly local = 'tape'
   readonly remote = 'tape'
-  readonly divergences: Divergence[] = []
+  readonly divergences: DivergenceFacts[] = []
   readonly order: DeliveryOrder
   readonly recorded: TapeTimeline
   readonly #matcher: ContentMatcher
@@ -410,7 +401,7 @@ export class TapeSource implements AnswerSource {
     event: NewEvent<InitiationEvent>,
     body: Uint8Array | undefined,
     before?: RecordedOperation,
-  ): Divergence {
+  ): DivergenceFacts {
     const masked = this.#masked(event, body)
     const nearest = before
       ? this.#matcher.compare(before, event, masked)
@@ -418,7 +409,7 @@ export class TapeSource implements AnswerSource {
     return noAnswer(event, nearest, this.tape.count)
   }
 
-  #stop(divergence: Divergence): RetakeError {
+  #stop(divergence: DivergenceFacts): RetakeError {
     if (this.#error !== undefined) return this.#error
     const error = (this.options.errorFor ?? offlineTailEnded)(divergence)
     this.#error = error

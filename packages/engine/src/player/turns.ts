@@ -1,6 +1,6 @@
 import { natives } from '../natives.js'
 import { AnswerQueue, type WaitingAnswer } from './answer-queue.js'
-import { type Divergence, nameReceiver, otherBytes, waitsForever } from './divergence.js'
+import { type DivergenceFacts, otherBytes, waitsForever } from './divergence.js'
 import { type NewDelivery, Operation } from '../sessions/session.js'
 import { isJoined, recordedPart } from './source.js'
 import type { SecretMask } from '../secrets.js'
@@ -315,7 +315,7 @@ export interface AnswerTurnsOptions {
   readonly isStopped: () => boolean
   readonly isClosed: () => boolean
   readonly secrets: () => SecretMask
-  readonly stop: (divergence: Divergence) => void
+  readonly stop: (divergence: DivergenceFacts) => void
   /** Milliseconds after which an agent that makes no progress is stopped; never if undefined. */
   readonly stallMs: number | undefined
   /** Keeps the process alive until a stall is detected. */
@@ -400,7 +400,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     const first = recorded.delivery(seq)
     const written = pending.hasWritten(first)
     if (typeof written === 'object')
-      return stop(otherBytes(first, nameReceiver(operation.action.event), written.otherDigest))
+      return stop(otherBytes(operation.action.event, first, written.otherDigest))
     for (let delivery = first; ; pending.advance()) {
       const { event, body } = recordedPart(recorded.tape, delivery, secrets())
       operation.complete(event, body)

@@ -8,7 +8,8 @@ import { sealKeyFor } from '../runs/signing-key.js'
 import { contactCounts, forbidContact } from '../boundaries/outside-contact.js'
 import type { ChaosReport, ChaosTask, CommonTask } from '../process-task.js'
 import { elapsed } from '../library/record.js'
-import { describe } from '../player/divergence.js'
+import { withText } from '../texts/divergence-text.js'
+import { describeEvent } from '../texts/event-text.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { exitNow, stopOnFailure, writeJson } from './process-exit.js'
 import { DIVERGED, restoreSurroundings } from './replay-process.js'
@@ -57,10 +58,10 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
   const report = (exitCode: number): void => {
     const result: ChaosReport = {
       exitCode,
-      divergences: answers.divergences,
+      divergences: answers.divergences.map(withText),
       picks: answers.order.picks,
       swaps: answers.order.swaps,
-      unasked: answers.unrequested.map((event) => ({ seq: event.seq, what: describe(event) })),
+      unasked: answers.unrequested.map((event) => ({ seq: event.seq, what: describeEvent(event) })),
       cutShort: cutShortOf(answers),
       contacts: contactCounts(),
       wallMs: natives.performanceNow() - start,
@@ -84,7 +85,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
 function cutShortOf(answers: TapeSource): ChaosReport['cutShort'] {
   const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
     seq: recorded?.event.seq ?? 0,
-    what: describe(operation.action.event),
+    what: describeEvent(operation.action.event),
   }))
   return answers.isStalled ? [...open, { seq: 0, what: 'timers that never stop firing' }] : open
 }

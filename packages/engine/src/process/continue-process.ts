@@ -6,6 +6,7 @@ import { forbidContact } from '../boundaries/outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'
 import { trustRecording } from '../runs/trusted-runs.js'
 import { exitNow, stopOnFailure, stopWith, writeJson } from './process-exit.js'
+import { withText } from '../texts/divergence-text.js'
 import { DIVERGED } from './replay-process.js'
 import { startAgent, type StartCall } from './start-agent.js'
 import { imitateTerminal } from './terminal-facts.js'
@@ -38,8 +39,8 @@ export function continueProcess(
     const result: ContinueReport = {
       position: session.position,
       isLive: session.isLive,
-      ...(session.left && { left: session.left }),
-      divergences: session.divergences,
+      ...(session.left && { left: withText(session.left) }),
+      divergences: session.divergences.map(withText),
       ...session.counts,
       settled,
       servedMs: (session.liveSinceMs ?? natives.performanceNow()) - start,

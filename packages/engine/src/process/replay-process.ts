@@ -8,6 +8,8 @@ import { contactCounts, forbidContact } from '../boundaries/outside-contact.js'
 import type { CommonTask, ReplayReport, ReplayTask } from '../process-task.js'
 import { Player } from '../player/player.js'
 import { movedTape } from '../player/moved-tape.js'
+import { replayDiverged } from '../errors.js'
+import { withText } from '../texts/divergence-text.js'
 import { exitNow } from './process-exit.js'
 import { startAgent, type StartCall } from './start-agent.js'
 import { imitateTerminal } from './terminal-facts.js'
@@ -32,6 +34,7 @@ export function replayProcess(
     // A pending function call does not keep a process alive.
     keepAlive: task.call !== undefined,
     ...(task.compares && { compares: task.compares }),
+    errorFor: replayDiverged,
     onStopped: () => stop(),
     ...(task.reportsDrawSites === true && {
       afterDraw: ({ seq }) => {
@@ -52,7 +55,7 @@ export function replayProcess(
       position: session.position,
       ...session.counts,
       contacts: contactCounts(),
-      divergences: session.divergences,
+      divergences: session.divergences.map(withText),
       wallMs: natives.performanceNow() - start,
       cutOff: session.cutOff,
       exitCode,

@@ -1,6 +1,7 @@
 import type { Tape } from '@retake/tape/format'
 import { bodyMismatches } from '../player/compare.js'
-import type { Divergence } from '../player/divergence.js'
+import { type ProxyDivergenceFacts, requestName } from './proxy-divergence.js'
+import { type Divergence, withText } from '../texts/divergence-text.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
 export interface ProxiedCommandEnd {
@@ -24,24 +25,24 @@ export function compareCommand(tape: Tape, end: ProxiedCommandEnd): Divergence[]
   const isBeyondEnd = isCutOff && end.unused.length === 0
   return [
     ...(isBeyondEnd ? [] : end.misses),
-    ...missing(end.unused),
-    ...output(tape, end.stdout, isCutOff),
-    ...exit(tape, end),
+    ...[...missing(end.unused), ...output(tape, end.stdout, isCutOff), ...exit(tape, end)].map(
+      withText,
+    ),
   ]
 }
 
-function missing(unused: readonly TapedExchange[]): Divergence[] {
+function missing(unused: readonly TapedExchange[]): ProxyDivergenceFacts[] {
   return unused.map(({ request }) => ({
     seq: request.seq,
     kind: 'missing',
-    summary: `${request.method} ${request.url} was not made`,
-    explanation: 'The tape has this request; the command ended without it.',
+    code: 'request-missing',
+    request: requestName(request),
     recorded: request,
     mismatches: [],
   }))
 }
 
-function output(tape: Tape, stdout: Uint8Array, isCutOff: boolean): Divergence[] {
+function output(tape: Tape, stdout: Uint8Array, isCutOff: boolean): ProxyDivergenceFacts[] {
   const pieces: { seq: number; bytes: Uint8Array }[] = []
   for (const event of tape.events()) {
     if (event.type === 'output' && event.stream === 'stdout')
@@ -58,14 +59,15 @@ function output(tape: Tape, stdout: Uint8Array, isCutOff: boolean): Divergence[]
     {
       seq: piece?.seq ?? 0,
       kind: 'output',
-      summary: `stdout differs from byte ${at}`,
-      explanation: `The tape has ${recorded.length} bytes of stdout, the command wrote ${current.length}.`,
+      code: 'stdout-differs',
+      at,
+      sizes: [recorded.length, current.length],
       mismatches: bodyMismatches(recorded, current).slice(0, 5),
     },
   ]
 }
 
-function exit(tape: Tape, { exitCode, signal }: ProxiedCommandEnd): Divergence[] {
+function exit(tape: Tape, { exitCode, signal }: ProxiedCommandEnd): ProxyDivergenceFacts[] {
   for (let seq = tape.count - 1; seq > 0; seq--) {
     const event = tape.event(seq)
     if (event.type !== 'end') continue
@@ -77,8 +79,8 @@ function exit(tape: Tape, { exitCode, signal }: ProxiedCommandEnd): Divergence[]
       {
         seq,
         kind: 'result',
-        summary: `the command ended with ${current}, not ${recorded}`,
-        explanation: 'A replayed command must end as recorded.',
+        code: 'exit-differs',
+        exits: [recorded, current],
         mismatches: [{ field, recorded, current }],
       },
     ]

@@ -3,13 +3,14 @@ import { createServer as createNetServer } from 'node:net'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { maskUrl } from '../headers.js'
+import { describeRefusal, type ProxyRefusal } from './proxy-divergence.js'
 import { proxyError } from './proxy-error.js'
 import { errors } from '../errors.js'
 
 export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
   /** Called for anything that is not a request to a provider, which was refused. */
-  refused(what: string): void
+  refused(refusal: ProxyRefusal): void
   /** Called when a client requests a tunnel. Without a handler, tunnels are refused. */
   connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
 }
@@ -121,15 +122,15 @@ export class ProxyServer {
     return this.#ports.has(Number(port)) ? path || '/' : target
   }
 
-  refuseTunnel(socket: Duplex, what: string): void {
-    this.#handler?.refused(what)
-    refuse(socket, 502, errors.PROXY_NO_TUNNEL(what))
+  refuseTunnel(socket: Duplex, target = ''): void {
+    const refusal = { reason: 'tunnel', target } as const
+    this.#handler?.refused(refusal)
+    refuse(socket, 502, errors.PROXY_NO_TUNNEL(describeRefusal(refusal)))
   }
 
   #connect(request: IncomingMessage, socket: Duplex): void {
     const handler = this.#handler
-    if (handler?.connect === undefined)
-      return this.refuseTunnel(socket, `a tunnel to ${request.url}`)
+    if (handler?.connect === undefined) return this.refuseTunnel(socket, request.url)
     Promise.resolve(handler.connect(request, socket)).catch(() => socket.destroy())
   }
 
@@ -141,7 +142,7 @@ export class ProxyServer {
     if (handler === undefined) return void response.destroy()
     const { upgrade } = request.headers
     if (upgrade !== undefined && !isOnlyOffered(upgrade)) {
-      handler.refused(`an upgrade to ${upgrade} of ${maskUrl(request.url ?? '/')}`)
+      handler.refused({ reason: 'upgrade', protocol: upgrade, url: maskUrl(request.url ?? '/') })
       return refuse(request.socket, 501, errors.PROXY_NO_TUNNEL(`an upgrade to ${upgrade}`))
     }
     const failed = (): void => void response.destroy()
@@ -156,8 +157,9 @@ export class ProxyServer {
     // A client that disconnected in the middle did not send a malformed request.
     const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (isGone || !socket.writable) return void socket.destroy()
-    this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)
-    refuse(socket, 400, errors.PROXY_BAD_REQUEST(error.code ?? error.message))
+    const problem = error.code ?? error.message
+    this.#handler?.refused({ reason: 'malformed', problem })
+    refuse(socket, 400, errors.PROXY_BAD_REQUEST(problem))
   }
 }
 

@@ -37,6 +37,7 @@ import {
 import { Outbox, type Showing } from './outbox.js'
 import { HEADER_BYTES_MAX, type ProxyServer } from './proxy-server.js'
 import { findRoute, redirectOn, type Route } from './routes.js'
+import { describeRefusal, type ProxyRefusal } from './proxy-divergence.js'
 import { readTunnel, tunnelTarget, type TunnelTarget } from './tunnels.js'
 import { UpstreamConnections, asError } from './upstream-connections.js'
 
@@ -140,7 +141,7 @@ export class RecordingProxy {
     )
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
-      refused: (what) => this.#refused(what),
+      refused: (refusal) => this.#refused(refusal),
       ...(options.client && { connect: (request, socket) => this.#connect(request, socket) }),
     })
   }
@@ -188,13 +189,13 @@ export class RecordingProxy {
     const target = this.#options.server.targetOf(request)
     const url = findRoute(routes, target, request.headers.host, this.#options.client)
     if (url === undefined) {
-      this.#refused(`${method} ${maskUrl(target)}: no provider`)
+      this.#refused({ reason: 'no provider', request: `${method} ${maskUrl(target)}` })
       request.resume()
       return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     const collected = await this.#requests.collect(request, bodyBytesMax)
     if ('problem' in collected) {
-      this.#refused(`${method} ${maskUrl(target)}: ${collected.problem}`)
+      this.#refused({ reason: collected.problem, request: `${method} ${maskUrl(target)}` })
       if (collected.problem === 'too large')
         answerProxyError(response, 413, errors.PROXY_BODY_TOO_LARGE(bodyBytesMax))
       return
@@ -230,11 +231,10 @@ export class RecordingProxy {
   async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
     const { server, authority } = this.#options
     const target = tunnelTarget(request)
-    const what = `a tunnel to ${request.url}`
-    if (target === undefined) return server.refuseTunnel(socket, what)
+    if (target === undefined) return server.refuseTunnel(socket, request.url)
     // Without an authority most tunnels are forwarded, so an unreachable host is reported first.
     const opened = authority ? undefined : await this.#openTunnel(target)
-    if (opened === undefined && !authority) return server.refuseTunnel(socket, what)
+    if (opened === undefined && !authority) return server.refuseTunnel(socket, request.url)
     const opaque = await readTunnel(server, socket, target, authority)
     if (opaque === undefined) return void opened?.destroy()
     const outside = opened ?? (await this.#openTunnel(target))
@@ -266,8 +266,8 @@ export class RecordingProxy {
   }
 
   /** Reports something that was not forwarded, and so is not an exchange. */
-  #refused(what: string): void {
-    const text = this.#options.secrets.text(what)
+  #refused(refusal: ProxyRefusal): void {
+    const text = this.#options.secrets.text(describeRefusal(refusal))
     const consequence = 'a replay refuses it too'
     this.append({ type: 'note', kind: 'boundary', name: REFUSED, text, consequence })
   }

@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { clipText, type RecordedError, type Tape } from '@retake/tape/format'
+import { type RecordedError, type Tape } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../headers.js'
 import { checkIntact } from '../runs/open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
 import type { ComparedRequest } from '../player/content-matcher.js'
-import type { Divergence } from '../player/divergence.js'
+import { type Divergence, withText } from '../texts/divergence-text.js'
 import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
 import { headerPairs, hideCredentials, RequestQueue, shownHeaders } from './proxy-request.js'
+import { describeRefusal, type ProxyRefusal, requestName } from './proxy-divergence.js'
 import { matchersThatIgnore, type RequestMatcher } from './matchers.js'
 import {
   answerProxyError,
@@ -76,7 +77,7 @@ export class ReplayingProxy {
     }
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
-      refused: (what) => this.#refused(what, 'Nothing of the kind is on the tape.'),
+      refused: (refusal) => this.#refused(refusal),
       ...(options.client && { connect: (request, socket) => this.#connect(request, socket) }),
     })
   }
@@ -93,11 +94,11 @@ export class ReplayingProxy {
     const url = findRoute(routes, target, request.headers.host, this.#options.client)
     const collected = await this.#requests.collect(request)
     if (url === undefined) {
-      this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
+      this.#refused({ reason: 'no provider', request: `${method} ${maskUrl(target)}` })
       return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     if ('problem' in collected) {
-      this.#refused(`${method} ${target}: ${collected.problem}`, 'It was incomplete.')
+      this.#refused({ reason: collected.problem, request: `${method} ${maskUrl(target)}` })
       return void response.destroy()
     }
     const current = this.#masked(method, url, request, collected.body)
@@ -111,12 +112,11 @@ export class ReplayingProxy {
 
   async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
     const { server, authority } = this.#options
-    const what = `a tunnel to ${request.url}`
     const target = tunnelTarget(request)
     if (target === undefined || (!authority && target.port === HTTPS_PORT))
-      return server.refuseTunnel(socket, what)
+      return server.refuseTunnel(socket, request.url)
     if ((await readTunnel(server, socket, target, authority)) === undefined) return
-    this.#refused(what, 'Nothing of the kind is on the tape.')
+    this.#refused({ reason: 'tunnel', target: request.url ?? '' })
     socket.destroy()
   }
 
@@ -146,22 +146,23 @@ export class ReplayingProxy {
    * Not a divergence if the recording refused it, too. Tunnels that were forwarded unrecorded are
    * reported separately.
    */
-  #refused(what: string, explanation: string): void {
-    const [, tunnel = ''] = /^a tunnel to (.*)$/.exec(what) ?? []
-    if (this.#tunnels.has(tunnel)) return void this.refusedTunnels.add(tunnel)
+  #refused(refusal: ProxyRefusal): void {
+    if (refusal.reason === 'tunnel' && this.#tunnels.has(refusal.target))
+      return void this.refusedTunnels.add(refusal.target)
+    const what = describeRefusal(refusal)
     const at = this.#refusals.indexOf(this.#options.secrets.text(what))
     if (at >= 0) return void this.#refusals.splice(at, 1)
-    const divergence = unexpected(`${what} is not on the tape`, explanation)
-    this.misses.push(divergence)
-    this.#options.onRequest?.(what, divergence)
+    const miss = withText({ ...UNEXPECTED, code: 'request-refused', refusal })
+    this.misses.push(miss)
+    this.#options.onRequest?.(what, miss)
   }
 }
 
 /** `nearest` is for the body of the answer. */
-function explainMiss({ method, url }: ComparedRequest, near: NearestRequest | undefined) {
-  const what = `${method} ${url}`
+function explainMiss(request: ComparedRequest, near: NearestRequest | undefined) {
+  const current = requestName(request)
   if (near === undefined)
-    return { divergence: unexpected(`${what} is not on the tape`, 'The tape has no requests.') }
+    return { divergence: withText({ ...UNEXPECTED, code: 'request-unknown', current }) }
   const { request: recorded, mismatches, times } = near
   const { seq } = recorded
   const nearest = {
@@ -170,40 +171,32 @@ function explainMiss({ method, url }: ComparedRequest, near: NearestRequest | un
     url: recorded.url,
     differences: mismatches,
   }
-  if (times > 0) {
-    const often = times === 1 ? 'once' : `${times} times`
-    const repeated = unexpected(
-      `${what} was made more often than recorded`,
-      `The same request was recorded ${often}, and its answer was used then.`,
-    )
-    return { divergence: { ...repeated, seq, recorded }, nearest }
-  }
-  const differences = mismatches
-    .slice(0, 5)
-    .map(({ field, recorded: was, current }) => `${field} was ${short(was)}, is ${short(current)}`)
+  if (times > 0)
+    return {
+      divergence: withText({
+        ...UNEXPECTED,
+        seq,
+        recorded,
+        code: 'request-repeated',
+        current,
+        times,
+      }),
+      nearest,
+    }
   const matchers = matchersThatIgnore(mismatches)
-  const divergence: Divergence = {
+  const divergence = withText({
     seq,
     kind: 'different',
-    summary: `${what} differs from what was recorded: ${mismatches.map(({ field }) => field).join(', ')}`,
-    explanation: `The nearest recorded request is event ${seq}; different: ${differences.join('; ')}.`,
+    code: 'request-differs',
+    current,
     recorded,
     mismatches,
     ...(matchers && { matchers }),
-  }
+  })
   return { divergence, nearest }
 }
 
-const unexpected = (summary: string, explanation: string): Divergence => ({
-  seq: 0,
-  kind: 'unexpected',
-  summary,
-  explanation,
-  mismatches: [],
-})
-
-const short = (value: unknown): string =>
-  value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
+const UNEXPECTED = { seq: 0, kind: 'unexpected', mismatches: [] } as const
 
 /**
  * Grace period for a client that disconnected in the recording but does not now; then its

@@ -29,7 +29,7 @@ import type { Redactor } from '../redaction/redactor.js'
 import { endedStream, SecretMask, streamOf } from '../secrets.js'
 import { type AnswerSource, outside } from '../player/source.js'
 import type { EventWriter } from './background-writer.js'
-import type { Divergence } from '../player/divergence.js'
+import type { DivergenceFacts } from '../player/divergence.js'
 import { Gate, type Turn } from './gate.js'
 import { EMPTY, Operation } from './session.js'
 import type {
@@ -150,7 +150,7 @@ export class RecordSession implements Session {
   }
 
   /** Requests that a tape in place of the outside could not answer. */
-  get divergences(): readonly Divergence[] {
+  get divergences(): readonly DivergenceFacts[] {
     return this.#answers.divergences ?? []
   }
 

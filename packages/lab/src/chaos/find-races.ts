@@ -63,7 +63,7 @@ export async function tryOrder(
     ...NOTHING_REPORTED,
     exitCode: end.code,
   }) as ChaosReport
-  const divergence = divergences[0] as Divergence | undefined
+  const divergence = divergences[0]
   if (existsSync(file)) onTape?.(file, id)
   const outcome = existsSync(file) ? outcomeOf(openTape(file)) : NO_OUTCOME
   return { ...order, ...report, divergence, outcome }

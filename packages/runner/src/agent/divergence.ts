@@ -81,7 +81,7 @@ export function divergenceReport(
       (line) => `  ${line}`,
     ),
     ...mismatches
-      .filter(({ field }) => !field.endsWith('(sha256)'))
+      .filter(({ isDigest }) => !isDigest)
       .flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
     '',
     ...(site !== undefined
@@ -136,18 +136,15 @@ function recordCommand({ details, run }: Tape, moreMatchers: readonly string[] =
 const SUSPECTS_MAX = 5
 
 /** How to ignore what differs in a request of a command, or to accept the difference. */
-function matcherAdvice(
-  tape: Tape,
-  { kind, matchers }: Pick<Divergence, 'kind' | 'matchers'>,
-  again: string,
-): string[] {
+function matcherAdvice(tape: Tape, divergence: Divergence, again: string): string[] {
+  const { matchers } = divergence.code === 'request-differs' ? divergence : {}
   if (matchers !== undefined)
     return [
       `Only ${matchers.join(' and ')} differ in this request. To ignore them, record again with:`,
       recordCommand(tape, matchers),
     ]
   return linesOf(
-    kind === 'different' &&
+    divergence.kind === 'different' &&
       'Parts of requests that differ in each run need a matcher: see `retake docs proxy`.',
     'If the change is intended, record again:',
     again,
@@ -160,7 +157,7 @@ function matcherAdvice(
  */
 export function divergenceAdvice(
   tape: Tape,
-  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary' | 'matchers'>,
+  divergence: Divergence,
   { again = recordCommand(tape), placeholders, root, entry }: AdviceOptions = {},
 ): string[] {
   if (entry !== undefined)
@@ -214,19 +211,18 @@ const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>
       ]
     : [`Run \`retake doctor ${entry}\` to find it.`]
 
-function suspectsOf(
-  tape: Tape,
-  { seq, mismatches, summary }: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
-  placeholders: readonly string[],
-): string[] {
+function suspectsOf(tape: Tape, divergence: Divergence, placeholders: readonly string[]): string[] {
+  const { seq, mismatches } = divergence
+  const current =
+    divergence.kind === 'unexpected' && 'current' in divergence ? divergence.current : undefined
   // Without a mismatch, the program did something else entirely; perhaps a key was refused. For a
   // command, it is unknown whether it has read the variable.
   const isUsed =
     mismatches.length === 0 ? tape.details.command === undefined : mismatches.some(hasOtherDigest)
   const used = usedBefore(tape, seq)
+  const file = current?.type === 'call' && current.kind === 'file' ? current.title : undefined
   const [, reader] =
-    /the program did fs\.\w+ .*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(summary) ??
-    []
+    /^(?:.*[\\/])?node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(file ?? '') ?? []
   return linesOf(
     tape.run.scope === 'function' &&
       reader !== undefined &&
@@ -240,10 +236,12 @@ function suspectsOf(
       `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
     ...used.map((each) => `Not captured before that: ${notCapturedFact(each)}.`),
     tape.run.scope === 'function' &&
-      summary.includes('waits') &&
+      (divergence.code === 'waiting' || divergence.code === 'waits-forever') &&
       'An AbortSignal or timer from outside the run may have ended the wait.',
     tape.run.scope === 'function' &&
-      summary.includes('AbortSignal.aborted') &&
+      [current, divergence.recorded].some(
+        (event) => event?.type === 'draw' && event.kind === 'AbortSignal.aborted',
+      ) &&
       'The function used an AbortSignal from outside the run, which a replay does not pass: create a default signal in the module, outside the function.',
   )
 }
@@ -259,8 +257,8 @@ function hasOtherTraceId({ recorded, current }: Mismatch): boolean {
 /** Text that may have been computed from a secret: long enough for a signature, and without a meaning. */
 const DIGEST = /[\w+/=-]{16,}/g
 
-function hasOtherDigest({ field, recorded, current }: Mismatch): boolean {
-  if (field.endsWith('(sha256)')) return true
+function hasOtherDigest({ isDigest, recorded, current }: Mismatch): boolean {
+  if (isDigest) return true
   const digests = (value: unknown): string[] =>
     (show(value).replaceAll(ID_OR_TIME, ' ').match(DIGEST) ?? []).filter((text) => /\d/.test(text))
   const before = digests(recorded)

@@ -120,7 +120,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   const report = child.report()
   if (report === undefined) throw missingReport(end)
   return {
-    ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
+    ...withLocalSites(report, options.root ? undefined : movedHere(tape)),
     ...defined({ signal: end.signal, entry: options.entry }),
   }
 }

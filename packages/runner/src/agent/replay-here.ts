@@ -1,7 +1,7 @@
 import { attempt } from '@retake/tape/format'
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
-import { type Divergence, outsideRuns } from '@retake/engine'
+import { outsideRuns } from '@retake/engine'
 import { loadReplayProcess } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
 import { errorLines, explainOrThrow } from '../command-line/print-error.js'
@@ -41,9 +41,8 @@ export async function replayHere(name: string): Promise<void> {
         ...(root && { root }),
       },
       (report) => {
-        const replayed = { ...report, divergences: report.divergences as readonly Divergence[] }
         outsideRuns(() => {
-          const lines = replayReceipt(tape, replayed, lookOf(process.stderr))
+          const lines = replayReceipt(tape, report, lookOf(process.stderr))
           process.stderr.write(`${lines.join('\n')}\n`)
         })
       },

@@ -44,7 +44,7 @@ function endedBefore(view: RunView, step: Step, end: Ended): Error {
 /** Throws if the replay did not reach the recorded end. */
 export function checkEnd({ report, signal, exitCode }: Ended): void {
   if (report === undefined) throw missingReport({ code: exitCode, ...(signal && { signal }) })
-  if (report.divergences.length > 0) throw new DivergedOnTheWay(report as Replayed)
+  if (report.divergences.length > 0) throw new DivergedOnTheWay(report)
 }
 
 /** Runs `look`. Explains a divergence on stderr, or on stdout as JSON, with exit code 3. */

@@ -21,10 +21,10 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
 }
 
 /** An SDK without a key stops before its first request, although the agent has not changed. */
-function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
-  const isEnd = kind === 'missing' || kind === 'result'
-  if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary)) return undefined
-  const name = /\b[A-Z][A-Z\d_]*_(?:KEY|TOKEN)\b/.exec(summary)?.[0]
+function keyAdvice(divergence: Divergence): string[] | undefined {
+  const { message = '' } = (divergence.code === 'ended-early' && divergence.error) || {}
+  if (!/api.?key|auth.?token|credentials/i.test(message)) return undefined
+  const name = /\b[A-Z][A-Z\d_]*_(?:KEY|TOKEN)\b/.exec(message)?.[0]
   const example = name === undefined ? '' : `: ${name}=for-replay`
   return [`If the SDK requires a key, set any value for the replay${example}`]
 }

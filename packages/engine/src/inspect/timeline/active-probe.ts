@@ -1,5 +1,4 @@
 import { errors, RetakeError } from '../../errors.js'
-import type { Divergence } from '../../player/divergence.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
 import type { ProbePool, Runner } from './probe-pool.js'
@@ -91,7 +90,7 @@ export class ActiveProbe {
 function problemOf({ report, signal, exitCode }: Ended): string | undefined {
   if (report === undefined)
     return `It ${signal ? `was killed by ${signal}` : `exited with ${exitCode}`}.`
-  const [divergence] = report.divergences as readonly Divergence[]
+  const [divergence] = report.divergences
   return divergence && `It diverged at event ${divergence.seq}: ${divergence.summary}.`
 }
 
