@@ -6,7 +6,7 @@ const [dir] = process.argv.slice(2)
 const run = guard({
   name: 'first',
   dir,
-  durability: 'memory',
+  durability: 'process',
   policy: presets.sandbox({ root: dir }),
 })
 const module = fileURLToPath(new URL('sandboxed-tool.mjs', import.meta.url))

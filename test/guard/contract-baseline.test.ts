@@ -146,7 +146,7 @@ describe('a score', () => {
 
 describe('a guard with a baseline', () => {
   const call = async (options: Partial<GuardOptions>, change: object) => {
-    const run = guard({ name: 'shop', dir, durability: 'memory', baseline, ...options })
+    const run = guard({ name: 'shop', dir, durability: 'process', baseline, ...options })
     let started = 0
     run.tool('refund', () => (started += 1))
     const result = await run.call('refund', { ...usual, ...change })

@@ -25,7 +25,7 @@ async function call(
   args: unknown,
   returns: (args: unknown) => unknown = (given) => given,
 ): Promise<GuardResult & { readonly started: readonly unknown[] }> {
-  const gate = guard({ name: 'contract', dir, durability: 'memory' })
+  const gate = guard({ name: 'contract', dir, durability: 'process' })
   const started: unknown[] = []
   gate.tool(
     'refund',
@@ -363,7 +363,7 @@ describe('a broken promise', () => {
 test('a JSON Schema without a validator says what to do, and no tool starts', async () => {
   const program = `
     import { guard } from '@retake/guard'
-    const run = guard({ name: 'bare', dir: process.argv[2], durability: 'memory' })
+    const run = guard({ name: 'bare', dir: process.argv[2], durability: 'process' })
     let started = 0
     for (const schema of ['input', 'output'])
       run.tool(schema, () => (started += 1), { [schema]: { type: 'object' } })
@@ -446,7 +446,7 @@ test('the schema of a result has the same scope as its tool', async () => {
     return true
   })
   const policy = { name: 'inside', files: { read: [join(dir, 'work')], write: [] } }
-  const gate = guard({ name: 'contract', dir: join(dir, 'tapes'), policy, durability: 'memory' })
+  const gate = guard({ name: 'contract', dir: join(dir, 'tapes'), policy, durability: 'process' })
   gate.tool('find', () => secret, { output })
   expect((await gate.call('find', {})).status).toBe('failed')
   gate.end()

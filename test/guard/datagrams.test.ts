@@ -34,7 +34,7 @@ test.each(Object.entries(forms))(
     onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
     const tryWith = async (address: string): Promise<string> => {
       const policy = { name: 'local', network: { allow: [], addresses: [address] } }
-      const run = guard({ name: 'datagrams', dir, policy, durability: 'memory' })
+      const run = guard({ name: 'datagrams', dir, policy, durability: 'process' })
       // Ends when the message has arrived, or could not be sent.
       run.tool(
         'send',

@@ -14,7 +14,7 @@ import { makeWorkspace } from '../support/run-retake.mjs'
 import { codeOf, guardIn, reasons, turn } from './limits-setup.js'
 
 test('waiting calls leave the queue when their caller aborts, and never start', async () => {
-  const run = await guardIn({ durability: 'memory', limits: { concurrency: 1, calls: 100 } })
+  const run = await guardIn({ durability: 'process', limits: { concurrency: 1, calls: 100 } })
   let open = () => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
   const started: number[] = []
@@ -36,7 +36,7 @@ test('waiting calls leave the queue when their caller aborts, and never start', 
 })
 
 test('a tool that calls another tool does not wait for its own slot', async () => {
-  const run = await guardIn({ durability: 'memory', limits: { concurrency: 1 } })
+  const run = await guardIn({ durability: 'process', limits: { concurrency: 1 } })
   const leaf = run.tool('leaf', async ({ number }: { number: number }) => {
     await turn()
     return number

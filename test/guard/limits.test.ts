@@ -69,51 +69,48 @@ const WIDE = { calls: 5_000, tokens: 1e6, costUsd: 1e4, costUsdPerMinute: 1e4, c
 
 describe('2,000 concurrent calls', () => {
   test.each([
-    ['calls', 'disk', { calls: 300 }],
-    ['cost', 'disk', { costUsd: 15 }],
-    ['calls', 'memory', { calls: 300 }],
-    ['tokens', 'memory', { tokens: 1_500 }],
-    ['cost', 'memory', { costUsd: 15 }],
-    ['cost-per-minute', 'memory', { costUsdPerMinute: 15 }],
-  ] as const)(
-    'never pass the limit of %s, with a tape on %s',
-    async (reason, durability, narrow) => {
-      const limits = { ...WIDE, ...narrow }
-      const run = await guardIn({ durability, limits })
-      const { results, most, now, started } = await makeCalls(run, 7)
-      expect(most.running).toBeLessThanOrEqual(16)
-      expect(most.tokens).toBeLessThanOrEqual(limits.tokens)
-      expect(most.cents).toBeLessThanOrEqual(limits.costUsd * 100)
-      expect(most.cents).toBeLessThanOrEqual(limits.costUsdPerMinute * 100)
-      expect(started).toBeLessThanOrEqual(limits.calls)
-      const counts = reasons(results)
-      expect(counts).toEqual({ done: started, [`stopped ${reason}`]: CALLS - started })
-      // The limit is not only kept but used: what is left is less than a call may need.
-      const { used } = run.limiter
-      const left = {
-        calls: limits.calls - used.calls,
-        tokens: (limits.tokens - used.spent.tokens) / 8,
-        cost: (limits.costUsd - used.spent.costUsd) / 0.08,
-        'cost-per-minute': (limits.costUsdPerMinute - used.spent.costUsd) / 0.08,
-      }
-      expect(left[reason]).toBeLessThan(1)
-      expect(used).toMatchObject({
-        running: 0,
-        calls: started,
-        spent: { tokens: now.tokens },
-        reserved: { tokens: 0, costUsd: 0 },
-      })
-      expect(used.spent.costUsd).toBeCloseTo(now.cents / 100, 6)
-      compareTape(run, results)
-    },
-  )
+    ['calls', 'machine', { calls: 300 }],
+    ['cost', 'machine', { costUsd: 15 }],
+    ['calls', 'process', { calls: 300 }],
+    ['tokens', 'process', { tokens: 1_500 }],
+    ['cost', 'process', { costUsd: 15 }],
+    ['cost-per-minute', 'process', { costUsdPerMinute: 15 }],
+  ] as const)('never pass the limit of %s, durability %s', async (reason, durability, narrow) => {
+    const limits = { ...WIDE, ...narrow }
+    const run = await guardIn({ durability, limits })
+    const { results, most, now, started } = await makeCalls(run, 7)
+    expect(most.running).toBeLessThanOrEqual(16)
+    expect(most.tokens).toBeLessThanOrEqual(limits.tokens)
+    expect(most.cents).toBeLessThanOrEqual(limits.costUsd * 100)
+    expect(most.cents).toBeLessThanOrEqual(limits.costUsdPerMinute * 100)
+    expect(started).toBeLessThanOrEqual(limits.calls)
+    const counts = reasons(results)
+    expect(counts).toEqual({ done: started, [`stopped ${reason}`]: CALLS - started })
+    // The limit is not only kept but used: what is left is less than a call may need.
+    const { used } = run.limiter
+    const left = {
+      calls: limits.calls - used.calls,
+      tokens: (limits.tokens - used.spent.tokens) / 8,
+      cost: (limits.costUsd - used.spent.costUsd) / 0.08,
+      'cost-per-minute': (limits.costUsdPerMinute - used.spent.costUsd) / 0.08,
+    }
+    expect(left[reason]).toBeLessThan(1)
+    expect(used).toMatchObject({
+      running: 0,
+      calls: started,
+      spent: { tokens: now.tokens },
+      reserved: { tokens: 0, costUsd: 0 },
+    })
+    expect(used.spent.costUsd).toBeCloseTo(now.cents / 100, 6)
+    compareTape(run, results)
+  })
 })
 
 test('two guards in one process count separately', async () => {
   const limits = { ...WIDE, concurrency: 4 }
   const [first, second] = [
-    await guardIn({ durability: 'memory', limits: { ...limits, calls: 900 } }),
-    await guardIn({ durability: 'memory', limits: { ...limits, costUsd: 20 } }),
+    await guardIn({ durability: 'process', limits: { ...limits, calls: 900 } }),
+    await guardIn({ durability: 'process', limits: { ...limits, costUsd: 20 } }),
   ]
   const [one, other] = await Promise.all([makeCalls(first, 1), makeCalls(second, 2)])
   expect(one.most.running).toBe(4)

@@ -107,7 +107,7 @@ test('connections from before the first guard carry no request out of scope, and
     allow: ['public.test'],
     addresses: [`127.0.0.1:${ports.allowedH2}`],
   })
-  const run = guard({ name: 'open', dir: folder, policy, durability: 'memory' })
+  const run = guard({ name: 'open', dir: folder, policy, durability: 'process' })
   cleanUp.push(() => run.end())
   run.tool('http2', () => getOn(opened.session))
   run.tool('http2, allowed', () => getOn(opened.allowed))
@@ -144,7 +144,7 @@ test('writes of a tool to an open socket are not checked, and never recorded as 
   cleanUp.push(remove)
   requests.length = 0
   const policy = presets.network({ allow: [] })
-  const run = guard({ name: 'open', dir: folder, policy, durability: 'memory' })
+  const run = guard({ name: 'open', dir: folder, policy, durability: 'process' })
   cleanUp.push(() => run.end())
   run.tool('socket', () => answerOf(opened.second))
   run.tool(

@@ -149,7 +149,7 @@ test.each<[string, unknown]>([
 ])('text that an untrusted tool throws as %s is not trusted', async (_, thrown) => {
   const { run, tool } = await guarded(
     { name: 'mail', rules: [{ deny: 'send', tainted: 'fetch_*' }] },
-    { durability: 'memory' },
+    { durability: 'process' },
   )
   const fail = () => {
     throw thrown
@@ -165,7 +165,7 @@ test.each<[string, unknown]>([
 test('concurrent calls never exceed what a rule allows', async () => {
   const { run, started, tool } = await guarded(
     { name: 'few', rules: [{ deny: 'search', moreThan: 7 }] },
-    { durability: 'memory' },
+    { durability: 'process' },
   )
   tool('search')
   const results = await Promise.all(

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -9,10 +9,11 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { readGuards } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { readRecords, writeRecords } from '../support/forge-tape.js'
 import { shop, tapesIn } from './resume-setup.js'
 
@@ -173,12 +174,26 @@ test('a process that exits without an end leaves a run that can be resumed', asy
   }
 })
 
-test('a run that is not on disk is not resumed', async () => {
-  const { open } = shop()
-  const first = open({ durability: 'memory' })
+test('a run that was not synced is resumed unless the machine was restarted', async () => {
+  const { open, done } = shop()
+  const first = open({ durability: 'process' })
   await first.call('pay', { to: 'Al' })
   first[Symbol.dispose]()
+  const uptime = vi.spyOn(os, 'uptime').mockReturnValue(0)
   expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_NOT_DURABLE' }) as Error)
+  uptime.mockRestore()
+  await open().call('pay', { to: 'Al' })
+  expect(done).toEqual(['Al'])
+})
+
+test('a call and its result of a run that is not synced survive a kill', () => {
+  const { dir } = shop()
+  const { signal } = spawnSync(process.execPath, [child, dir, 'process'])
+  expect(signal).toBe('SIGKILL')
+  const [tape = ''] = tapesIn(dir)
+  expect(openTape(tape).run.durability).toBe('process')
+  const calls = readGuards(openTape(tape)).calls
+  expect(calls.map(({ state, facts }) => facts?.status ?? state)).toEqual(['done', 'in doubt'])
 })
 
 test('the tape names its policy and origin, and the seal is signed', async () => {

@@ -34,7 +34,7 @@ function makeFolder() {
 }
 
 function open(policy: Policy, dir: string, limits = {}): GuardRun {
-  const run = guard({ name: 'sandbox', policy, dir, limits, durability: 'memory' })
+  const run = guard({ name: 'sandbox', policy, dir, limits, durability: 'process' })
   onTestFinished(() => void run.end())
   return run
 }

@@ -39,7 +39,7 @@ test.skipIf(!hasSandbox)('a busy queue inside a sandboxed tool stays in scope', 
   writeFileSync(join(folder, 'secret.txt'), 'TOP SECRET')
   writeFileSync(join(work, 'inside.txt'), 'inside')
   const policy = { name: 'inside', files: { read: [work], write: [] } }
-  const run = guard({ name: 'queue', policy, dir: join(folder, 'tapes'), durability: 'memory' })
+  const run = guard({ name: 'queue', policy, dir: join(folder, 'tapes'), durability: 'process' })
   onTestFinished(() => void run.end())
   run.tool('read', { module: agentPath('guard/sandboxed-queue.mjs'), effects: ['spend'] })
   expect((await run.call('read', { path: join(work, 'inside.txt') })).output).toBe('inside')

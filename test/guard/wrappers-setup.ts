@@ -30,7 +30,7 @@ export function gate(options: Partial<GuardOptions> = {}): GuardRun {
   const run = guard({
     name: 'gate',
     dir: tempFolder(),
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'house', rules: [{ id: 'keep', deny: 'wipe', because: 'Nothing is wiped.' }] },
     ...options,
   })

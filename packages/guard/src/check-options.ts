@@ -37,7 +37,7 @@ const GUARD_OPTIONS: FieldRules = {
     'It must be a list of names',
   ),
   dir: 'text',
-  durability: ['disk', 'memory'],
+  durability: ['machine', 'process'],
   limits: 'any',
   approval: checkApproval,
   resume: only(

@@ -4,6 +4,7 @@ import {
   type CallUsage,
   clipText,
   decodeBody,
+  type Durability,
   encodeBody,
   hasRun,
   type GuardFacts,
@@ -52,10 +53,11 @@ export interface GuardOptions {
   /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
   readonly dir?: string
   /**
-   * `disk` (default): a call is on disk before it runs, and its result before it is returned.
-   * `memory`: written in the background; a crash may lose the last calls.
+   * Failures that the guard's own tape survives, as for `record`. `machine` (default): a power cut;
+   * a call is on disk before it runs, and its result before it is returned. `process`: only a
+   * killed process; nothing waits for the disk.
    */
-  readonly durability?: 'disk' | 'memory'
+  readonly durability?: Durability
   /** Apply in addition to the limits of the policies. The smaller value counts. */
   readonly limits?: Limits
   /** Who decides about calls that match an `ask` rule. */
@@ -272,9 +274,9 @@ export class GuardRun {
     this.tapes.recordSpent(usage)
   }
 
-  /** True if calls record their call site. In memory, that would more than double their cost. */
+  /** True if calls record their call site. Without syncs, that would more than double their cost. */
   get recordsSites(): boolean {
-    return this.options.durability !== 'memory'
+    return this.options.durability !== 'process'
   }
 
   get toolNames(): string[] {

@@ -12,7 +12,7 @@ test('a secret in the key, the rule or the guard of a decision is not on the tap
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const [key, rule, name] = ['k', 'r', 'n'].map(secretOf)
   const policy = { name: 'p', rules: [{ id: `rule-${rule}`, allow: '*' }] }
-  const run = guard({ name: `job-${name}`, dir, policy, durability: 'memory' })
+  const run = guard({ name: `job-${name}`, dir, policy, durability: 'process' })
   run.tool('keyed', () => 1, { idempotencyKey: () => key ?? '' })
   run.tool('plain', () => 2)
   for (const tool of ['keyed', 'plain', 'plain'])

@@ -338,7 +338,7 @@ for (const [name, each] of Object.entries(cases)) {
 /** Stories of more than one call; each gives what it saw. */
 export const stories = {
   async 'a tool that calls itself without end'() {
-    const run = guard({ name: 'deep', dir: join(folder, 'deep'), durability: 'memory' })
+    const run = guard({ name: 'deep', dir: join(folder, 'deep'), durability: 'process' })
     let deepest = 0
     run.tool('again', async ({ depth }) => {
       deepest = depth
@@ -350,7 +350,7 @@ export const stories = {
     return { status, output, deepest, ok: openTape(path).verify().ok }
   },
   async 'two thousand calls, each made when the one before is over'() {
-    const run = guard({ name: 'long', dir: join(folder, 'long'), durability: 'memory' })
+    const run = guard({ name: 'long', dir: join(folder, 'long'), durability: 'process' })
     const { promise, resolve } = Promise.withResolvers?.() ?? withResolvers()
     let left = 2_000
     run.tool('next', () => {
@@ -366,7 +366,7 @@ export const stories = {
     return { left, ok: openTape(run.end().path).verify().ok }
   },
   async 'two tools that call each other, and themselves'() {
-    const run = guard({ name: 'both', dir: join(folder, 'both'), durability: 'memory' })
+    const run = guard({ name: 'both', dir: join(folder, 'both'), durability: 'process' })
     const other = { ping: 'pong', pong: 'ping' }
     for (const name of ['ping', 'pong']) {
       run.tool(name, async ({ left }) => {
@@ -494,7 +494,7 @@ export const stories = {
     return { bad: bad.output, good: good.output, blocked: bad.facts.blocked?.length }
   },
   async 'a thousand bad calls at once'() {
-    const run = guard({ name: 'many', dir: join(folder, 'many'), durability: 'memory' })
+    const run = guard({ name: 'many', dir: join(folder, 'many'), durability: 'process' })
     run.tool('a', ({ n }) => {
       if (n % 3 === 0) throw n
       return n % 3 === 1 ? n : process.exit(n)

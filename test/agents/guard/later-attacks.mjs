@@ -103,7 +103,7 @@ export const cases = [
       writeFileSync(world.mark, '')
     },
     during: (_, world) => {
-      const other = world.retake.guard({ name: 'other', dir: world.folder, durability: 'memory' })
+      const other = world.retake.guard({ name: 'other', dir: world.folder, durability: 'process' })
       other.tool('wide', async () => {
         const hook = createHook({ init() {} }).enable()
         world.isEnabled = true

@@ -908,7 +908,7 @@ const pooled = [
       const other = retake.guard({
         name: 'other',
         dir: folder,
-        durability: 'memory',
+        durability: 'process',
         policy: { name: 'loose', network: { addresses: ['127.0.0.1'] } },
       })
       other.tool('warm', () => httpText({ host: '127.0.0.1', port: secret, agent }))
@@ -1186,7 +1186,7 @@ const around = [
       const inner = retake.guard({
         name: 'inner',
         dir: folder,
-        durability: 'memory',
+        durability: 'process',
         policy: { name: 'loose', network: { addresses: ['127.0.0.1'] } },
       })
       inner.tool('fetch', () => fetchText(text))

@@ -29,7 +29,7 @@ const clients = [
 const run = guard({
   name: 'beside',
   dir: process.argv[2],
-  durability: 'memory',
+  durability: 'process',
   policy: { name: 'listed', network: { addresses: [`127.0.0.1:${port}`] } },
 })
 run.tool('ask', ({ client }) => clients[client]())

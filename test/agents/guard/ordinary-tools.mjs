@@ -56,7 +56,7 @@ const run = guard({
   name: 'ordinary',
   policy,
   dir: join(folder, 'tapes'),
-  durability: 'memory',
+  durability: 'process',
   limits: { timeoutMs: 8000 },
 })
 const packages = early ?? (await load())

@@ -27,7 +27,7 @@ async function make(attempt, world, number) {
     name: `case-${number}`,
     policy: policy(world),
     dir: join(folder, 'tapes'),
-    durability: 'memory',
+    durability: 'process',
     ...options?.(world),
   })
   run.tool('tool', (given, context) => tool(given, world, context), attempt.toolOptions?.(world))

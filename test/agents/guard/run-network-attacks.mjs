@@ -32,7 +32,7 @@ async function make({ policy, args, tool, before, after, isHidden = true }, name
     name: 'attacks',
     policy: policy?.(world) ?? { name: 'public', network: { addresses: world.listed } },
     dir: join(folder, 'tapes'),
-    durability: 'memory',
+    durability: 'process',
     limits: { timeoutMs: 10_000 },
   })
   const box = { [hidden]: given }

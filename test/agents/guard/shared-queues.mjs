@@ -106,7 +106,7 @@ function pooling(genericPool) {
 
 const { guard } = await loadRetake()
 const policy = { name: 'inside', files: { read: [join(folder, 'work')], write: [] } }
-const run = guard({ name: 'queues', policy, dir: join(folder, 'tapes'), durability: 'memory' })
+const run = guard({ name: 'queues', policy, dir: join(folder, 'tapes'), durability: 'process' })
 async function attempt([name, enqueue]) {
   // Not a path: it would be refused before the tool starts.
   const open = ({ which }) => fs.readFileSync(which === 'secret' ? secret : inside, 'utf8')

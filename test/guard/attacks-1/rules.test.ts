@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 function makeRun(rules: readonly Rule[]) {
   const dir = fs.mkdtempSync(join(tmpdir(), 'retake-first-round-'))
   const policy: Policy = { name: 'p', rules }
-  const run = guard({ name: 'attacks', dir, durability: 'memory', policy })
+  const run = guard({ name: 'attacks', dir, durability: 'process', policy })
   onTestFinished(() => {
     run.end()
     fs.rmSync(dir, { recursive: true, force: true })

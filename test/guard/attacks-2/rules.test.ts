@@ -432,14 +432,14 @@ describe('order and number of calls', () => {
     attack: async () => {
       const rules: Rule[] = [{ deny: 'refund', after: { tool: 'read' } }]
       const first = makeWorld(() => ({
-        durability: 'disk',
+        durability: 'machine',
         resume: true,
         policy: { name: 'rules', rules },
       }))
       await first.call('read', { path: 'inside.txt' })
       first.run[Symbol.dispose]()
       const next = makeWorld(() => ({
-        durability: 'disk',
+        durability: 'machine',
         dir: join(first.folder, 'tapes'),
         resume: true,
         policy: { name: 'rules', rules },
@@ -450,14 +450,14 @@ describe('order and number of calls', () => {
     twin: async () => {
       const rules: Rule[] = [{ deny: 'refund', after: { tool: 'read' } }]
       const first = makeWorld(() => ({
-        durability: 'disk',
+        durability: 'machine',
         resume: true,
         policy: { name: 'rules', rules },
       }))
       await first.call('list', { path: '.' })
       first.run[Symbol.dispose]()
       const next = makeWorld(() => ({
-        durability: 'disk',
+        durability: 'machine',
         dir: join(first.folder, 'tapes'),
         resume: true,
         policy: { name: 'rules', rules },

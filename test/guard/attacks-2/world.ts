@@ -50,7 +50,7 @@ export function makeWorld(setup: Setup = sandboxed): World {
   const run = guard({
     name: 'attacks',
     dir: join(folder, 'tapes'),
-    durability: 'memory',
+    durability: 'process',
     ...setup({ folder, work }),
   })
   onTestFinished(() => void run.end())

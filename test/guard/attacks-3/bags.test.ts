@@ -70,7 +70,7 @@ beforeAll(async () => {
   run = guard({
     name: 'bags',
     dir: at('tapes'),
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'files', files: { read: [at('in'), at('read')], write: [at('in')] } },
     limits: { timeoutMs: 2000 },
   })

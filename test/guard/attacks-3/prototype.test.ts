@@ -72,7 +72,7 @@ function makeGuard(): Guarded {
   const run = guard({
     name: 'polluted',
     dir: join(folder, 'tapes'),
-    durability: 'memory',
+    durability: 'process',
     limits: { tools: { limited: { calls: 0 } } },
     approval: { ask: () => ({ approved: false, by: 'ann' }) },
     policy: [
@@ -319,7 +319,7 @@ test('a tool that merges deeply cannot approve the next call', async () => {
   const run = guard({
     name: 'merge',
     dir: join(folder, 'tapes'),
-    durability: 'memory',
+    durability: 'process',
     approval: { ask: () => ({ approved: false, by: 'ann' }) },
     policy: { name: 'p', rules: [{ ask: 'refund' }] },
   })

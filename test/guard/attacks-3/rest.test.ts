@@ -10,7 +10,7 @@ function withRule(when: Policy['rules'], effects?: 'network'): GuardRun {
   const run = guard({
     name: 'rest',
     dir: '/tmp/retake-rest-unused',
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'p', rules: when ?? [] },
   })
   onTestFinished(() => void run.end())

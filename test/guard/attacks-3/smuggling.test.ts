@@ -74,7 +74,7 @@ function guarded(kind: 'get' | 'hosts' | 'readOnly' = 'get'): GuardRun {
   const run = guard({
     name: 'smuggling',
     dir: '/tmp/retake-smuggling-unused',
-    durability: 'memory',
+    durability: 'process',
     policy:
       kind === 'readOnly'
         ? presets.readOnly({ addresses })
@@ -451,7 +451,7 @@ test('HTTP/2 has frames, and the server refuses a wrong length', async () => {
   const run = guard({
     name: 'h2',
     dir: '/tmp/retake-smuggling-unused',
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'net', network: { addresses: [`127.0.0.1:${at}`], methods: ['GET'] } },
   })
   onTestFinished(() => void run.end())
@@ -476,7 +476,7 @@ test('a WebSocket still works where every method is allowed', async () => {
   const run = guard({
     name: 'ws',
     dir: '/tmp/retake-smuggling-unused',
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'net', network: { addresses: [`127.0.0.1:${at}`] } },
   })
   onTestFinished(() => void run.end())

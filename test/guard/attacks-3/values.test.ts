@@ -18,7 +18,7 @@ function guarded(): { run: GuardRun; done: unknown[] } {
   const run = guard({
     name: 'values',
     dir: '/tmp/retake-values-unused',
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'p', rules: RULES },
   })
   onTestFinished(() => void run.end())

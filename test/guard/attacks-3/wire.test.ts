@@ -52,7 +52,7 @@ function guarded(kind: Kind): GuardRun {
   const run = guard({
     name: 'wire',
     dir: '/tmp/retake-wire-unused',
-    durability: 'memory',
+    durability: 'process',
     policy: {
       name: 'net',
       network: { allow: [], addresses, ...(kind === 'get' && { methods: ['GET', 'HEAD'] }) },

@@ -351,7 +351,7 @@ describe('time', () => {
 describe('a run that is continued', () => {
   const shop = (folder: string | undefined, ask: GuardOptions['approval']): World =>
     asking(ask, {
-      durability: 'disk',
+      durability: 'machine',
       resume: true,
       ...(folder && { dir: join(folder, 'tapes') }),
     })

@@ -19,7 +19,7 @@ function paying(input: Schema, rules: Rule[] = []): Paying {
   const run = guard({
     name: 'contracts',
     dir: UNUSED,
-    durability: 'memory',
+    durability: 'process',
     policy: { name: 'p', rules },
   })
   onTestFinished(() => void run.end())
@@ -184,7 +184,7 @@ describe('a result that is withheld', () => {
         const run = guard({
           name: 'contracts',
           dir: UNUSED,
-          durability: 'memory',
+          durability: 'process',
         })
         onTestFinished(() => void run.end())
         run.tool('look', () => output, { output: schema })
@@ -196,7 +196,7 @@ describe('a result that is withheld', () => {
         const run = guard({
           name: 'contracts',
           dir: UNUSED,
-          durability: 'memory',
+          durability: 'process',
         })
         onTestFinished(() => void run.end())
         run.tool('look', () => ({ price: 1 }), {
@@ -252,7 +252,7 @@ describe('arguments that hide from the comparison with earlier runs', () => {
     attack(name, {
       attack: async () => {
         const run = guard({
-          name: 'contracts', dir: UNUSED, durability: 'memory',
+          name: 'contracts', dir: UNUSED, durability: 'process',
           baseline, onArgumentDrift: DENY_UNUSUAL,
         }) // prettier-ignore
         onTestFinished(() => void run.end())

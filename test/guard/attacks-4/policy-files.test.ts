@@ -22,7 +22,7 @@ async function withFile(text: string | Uint8Array, name = 'policy.yaml'): Promis
 }
 
 function withPolicy(policy: Policy | readonly Policy[], folder: string): Loaded {
-  const run = guard({ name: 'files', dir: join(folder, 'tapes'), durability: 'memory', policy })
+  const run = guard({ name: 'files', dir: join(folder, 'tapes'), durability: 'process', policy })
   onTestFinished(() => void run.end())
   const sent: unknown[] = []
   run.tool('send', (args: unknown) => void sent.push(args))

@@ -12,7 +12,7 @@ interface Shop extends World {
 /** The runs of one agent, each in the folder of the first. */
 function shop(options: Partial<GuardOptions> = {}, { folder }: { folder?: string } = {}): Shop {
   const world = makeWorld(() => ({
-    durability: 'disk',
+    durability: 'machine',
     resume: true,
     ...(folder && { dir: join(folder, 'tapes') }),
     ...options,
@@ -327,7 +327,7 @@ describe('tapes that a tool plants', () => {
         dir = at ?? join(work, 'runs')
         return {
           dir,
-          durability: 'disk' as const,
+          durability: 'machine' as const,
           resume: true,
           policy: presets.sandbox({
             root: [work, ...(at ? [join(at, '..')] : [])],

@@ -360,7 +360,7 @@ describe('an untrusted result in an earlier run', () => {
   const resumed = (name: string, read: (world: Mail) => Promise<unknown>): void =>
     attack(name, {
       attack: async () => {
-        const options = { durability: 'disk', resume: true } as const
+        const options = { durability: 'machine', resume: true } as const
         const first = mail(RULE, options)
         await read(first)
         first.run[Symbol.dispose]()
@@ -369,7 +369,7 @@ describe('an untrusted result in an earlier run', () => {
         expect(next.sent).toEqual([])
       },
       twin: async () => {
-        const options = { durability: 'disk', resume: true } as const
+        const options = { durability: 'machine', resume: true } as const
         const first = mail(RULE, options)
         await read(first)
         first.run[Symbol.dispose]()

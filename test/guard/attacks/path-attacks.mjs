@@ -957,12 +957,12 @@ const tricks = [
     'a guard with wider bounds inside of the tool',
     'PATH_OUTSIDE_ROOT',
     async ({ base, retake }) => {
-      const wide = retake.guard({ name: 'wide', dir: `${base}/root/runs`, durability: 'memory' })
+      const wide = retake.guard({ name: 'wide', dir: `${base}/root/runs`, durability: 'process' })
       const read = wide.tool('read', ({ path }) => fs.readFileSync(path.join('/'), 'utf8'))
       return read({ path: `${base}/secret.txt`.split('/') })
     },
     async ({ base, at, retake }) => {
-      const wide = retake.guard({ name: 'wide', dir: `${base}/root/runs`, durability: 'memory' })
+      const wide = retake.guard({ name: 'wide', dir: `${base}/root/runs`, durability: 'process' })
       const read = wide.tool('read', ({ path }) => fs.readFileSync(path.join('/'), 'utf8'))
       return read({ path: at('notes.txt').split('/') })
     },

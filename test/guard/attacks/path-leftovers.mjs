@@ -14,7 +14,7 @@ fs.mkdirSync(root)
 fs.writeFileSync(secret, 'secret')
 fs.writeFileSync(notes, 'inside')
 const policy = presets.sandbox({ root })
-const run = guard({ name: 'leftovers', policy, dir: join(folder, 'runs'), durability: 'memory' })
+const run = guard({ name: 'leftovers', policy, dir: join(folder, 'runs'), durability: 'process' })
 const codeOf = (work) => {
   try {
     return String(work())

@@ -23,7 +23,7 @@ const run = guard({
   name: 'race',
   policy: presets.sandbox({ root }),
   dir: join(folder, 'runs'),
-  durability: 'memory',
+  durability: 'process',
 })
 const missing = join(root, 'missing', 'one', 'two')
 const ways = {

@@ -22,7 +22,7 @@ async function make({ tool, args, policy, before, written }, number, which) {
     name: `case-${number}`,
     policy: policy?.(world) ?? retake.presets.sandbox({ root: world.root }),
     dir: join(folder, 'tapes'),
-    durability: 'memory',
+    durability: 'process',
   })
   const outside = outsideOf(world)
   let starts = 0

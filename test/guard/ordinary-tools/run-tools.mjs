@@ -137,7 +137,7 @@ function sliceOf({ file, tool: { name } }) {
 
 /** Status, output or code of a call, and what the guard refused meanwhile. */
 async function callGuarded(row, policy) {
-  const run = guard({ name: row.name, policy: await policy(row), durability: 'memory' })
+  const run = guard({ name: row.name, policy: await policy(row), durability: 'process' })
   const options = policy === policies.sandbox ? {} : { effects: row.effects }
   if (mode === 'module')
     run.tool(row.name, { module: sliceOf(row), export: row.tool.name, sandbox: true, ...options })

@@ -40,7 +40,6 @@ export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-t
 export type { Redactor } from '../redaction/redactor.js'
 export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
 export { maskModelText } from '../stream-mask.js'
-export { BackgroundWriter } from '../sessions/background-writer.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
 export {
   EMPTY,

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fileEffect } from '@retake/tape/format'
 import { disk, LINKS_MAX } from './disk.js'
 import { flagBits, opensEmpty, opensForWriting, opensToAppend } from './open-flags.js'
 import type { Overlay } from './overlay.js'
@@ -137,13 +138,12 @@ export function overlayCall(
 /** The paths among the arguments of a function, absolute. */
 export function pathsOf(name: string, args: readonly unknown[]): string[] {
   if (name === 'glob') return []
-  const given = name === 'symlink' ? [args[1]] : TWO_PATHS.has(name) ? args.slice(0, 2) : [args[0]]
+  const count = fileEffect(name) === 'copy' ? 2 : 1
+  const given = name === 'symlink' ? [args[1]] : args.slice(0, count)
   return given.flatMap((filePath) => (typeof filePath === 'number' ? [] : [absolute(filePath)]))
 }
 
 export const absolute = (filePath: unknown): string => path.resolve(pathString(filePath))
-
-const TWO_PATHS = new Set(['copyFile', 'cp', 'link', 'rename'])
 
 const reads =
   (follow: boolean): Translate =>

@@ -4,6 +4,8 @@ import {
   type CallEvent,
   decodeBody,
   type DeliveryEvent,
+  fileEffect,
+  fileFunctionName,
   type InitiationEvent,
   type NewEvent,
   pushTo,
@@ -151,8 +153,8 @@ class PinnedFiles {
 }
 
 export function readsFile(event: NewEvent<CallEvent>, body: Uint8Array): boolean {
-  if (changesFiles(event) || /watch/i.test(event.name)) return false
-  if (!/\.open(Sync)?$/.test(event.name) || event.as === undefined) return true
+  if (changesFiles(event) || fileEffect(event.name) === 'watch') return false
+  if (fileFunctionName(event.name) !== 'open' || event.as === undefined) return true
   const [flags] = decodeBody(event.as, body) as unknown[]
   return !opensForWriting(flagBits(flags))
 }

@@ -2,6 +2,8 @@ import zlib from 'node:zlib'
 import { readRun } from '@retake/tape'
 import {
   type CallEvent,
+  changesDisk,
+  fileEffect,
   type InitiationEvent,
   isDelivery,
   type NewEvent,
@@ -106,15 +108,11 @@ function findingOf(tape: Tape, { seq }: InDoubt): FileFinding | undefined {
   return lookAtFile(event.file, tape.body(seq))
 }
 
-/** Calls that only read, and so may be repeated. */
-const READS =
-  /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink|^FSWatcher$/i
-
 /** True if a call changes something on disk: a file, or a database. */
 export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent {
   if (event.type !== 'call') return false
   const { kind, name, title = '' } = event as CallEvent
-  return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && !READS.test(name)
+  return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && changesDisk(name)
 }
 
 /** True if a call only reads names or files, and so may be repeated. */
@@ -123,7 +121,7 @@ export const onlyReads = (event: NewEvent<InitiationEvent>): boolean =>
 
 /** True if a call writes to the disk what the system already has; a kill loses nothing of that. */
 const isSync = ({ kind, name }: Pick<CallEvent, 'kind' | 'name'>): boolean =>
-  kind === 'file' && /\.(?:f?(?:data)?sync(?:Sync)?)$/.test(name)
+  kind === 'file' && fileEffect(name) === 'flush'
 
 /** True if a call without a recorded answer may be made again without a decision. */
 export const isRepeatable = (event: NewEvent<InitiationEvent>): boolean =>

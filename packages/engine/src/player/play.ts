@@ -18,7 +18,7 @@ import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../scope.js'
 import { type AnswerSource, outside } from './source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from './player.js'
-import { BackgroundWriter } from '../sessions/background-writer.js'
+import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt, plannedParts } from './hand-over.js'
 import { planOverlay } from './make-plan.js'
@@ -99,13 +99,20 @@ export interface ContinuedRun {
 interface Watching extends Pick<PlayerOptions, 'onStopped'>, Pick<Continuation, 'onFailed'> {
   /** Keeps the process alive until a stall is detected. */
   readonly keepAlive: boolean
-  readonly onWriter?: (writer: TapeWriter) => void
+  /** Returns the writer of everything that the continued run adds. */
+  readonly through?: (writer: TapeWriter) => EventWriter
   readonly simulator?: Simulator | undefined
 }
 
 /** Opens the player that executes a plan. Locks a tape that is continued in place. */
 export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
-  const { onWriter, simulator, onStopped, onFailed, keepAlive } = watching
+  const {
+    through = (same: TapeWriter) => same,
+    simulator,
+    onStopped,
+    onFailed,
+    keepAlive,
+  } = watching
   // Locked before it is read, so that nobody can append in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
@@ -114,6 +121,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const tape = plan.root ? movedTape(recorded, plan.root) : recorded
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
+    let events: EventWriter | undefined
     let pinned: PinnedSource | undefined
     const live =
       plan.live &&
@@ -131,7 +139,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             session: () => owner,
             // It has no end, so that it can be resumed.
             onStopped: (error) => {
-              writer?.append(stoppedNote)
+              events?.append(stoppedNote)
               onStopped(error)
             },
             keepAlive,
@@ -166,12 +174,12 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         onFailed,
         goLive: (at, owner) => {
           writer ??= startBranch(plan, tape, at)
-          onWriter?.(writer)
+          events = through(writer)
           const tail = tailAt(at, owner)
           const skipsSyncs = plan.isDiscarded === true && pinned !== undefined
           // A repeated request is sent right after the hand-over.
-          if (plan.tail === 'live' && !skipsSyncs) writer.barrier()
-          const recorder = new RecordSession(skipsSyncs ? new BackgroundWriter(writer) : writer, {
+          if (plan.tail === 'live' && !skipsSyncs) events.barrier()
+          const recorder = new RecordSession(skipsSyncs ? new BackgroundWriter(events) : events, {
             owner,
             // A branch that continues on its own tape was already shifted when it was created.
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,

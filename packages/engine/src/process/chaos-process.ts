@@ -11,7 +11,8 @@ import { elapsed } from '../library/record.js'
 import { withText } from '../texts/divergence-text.js'
 import { describeEvent } from '../texts/event-text.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { exitNow, stopOnFailure, writeJson } from './process-exit.js'
+import { FailFastWriter } from './fail-fast-writer.js'
+import { exitNow, writeJson } from './process-exit.js'
 import { DIVERGED, restoreSurroundings } from './replay-process.js'
 import { startAgent, type StartCall } from './start-agent.js'
 
@@ -26,7 +27,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
   forbidContact()
   const start = natives.performanceNow()
   const { id, name, order } = task
-  const writer = TapeWriter.create(
+  const tapeWriter = TapeWriter.create(
     task.tape,
     {
       type: 'run',
@@ -42,7 +43,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
     { ...source.details, branch: { kind: 'chaos', edits: [], seed: order.seed } },
     { now: elapsed() },
   )
-  stopOnFailure(writer, task.failure)
+  const writer = new FailFastWriter(tapeWriter, task.failure)
   const answers = new TapeSource(source, {
     from: 1,
     order,

@@ -5,7 +5,8 @@ import { natives } from '../natives.js'
 import { forbidContact } from '../boundaries/outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'
 import { trustRecording } from '../runs/trusted-runs.js'
-import { exitNow, stopOnFailure, stopWith, writeJson } from './process-exit.js'
+import { FailFastWriter } from './fail-fast-writer.js'
+import { exitNow, stopWith, writeJson } from './process-exit.js'
 import { withText } from '../texts/divergence-text.js'
 import { DIVERGED } from './replay-process.js'
 import { startAgent, type StartCall } from './start-agent.js'
@@ -28,9 +29,9 @@ export function continueProcess(
     },
     simulator,
     keepAlive: task.call !== undefined,
-    onWriter: (writer) => {
-      stopOnFailure(writer, task.failure)
+    through: (writer) => {
       if (task.trustedRuns !== undefined) trustRecording(writer.path, task.trustedRuns)
+      return new FailFastWriter(writer, task.failure)
     },
   })
   identifySession(session, task.plan.branch ?? tape.run)

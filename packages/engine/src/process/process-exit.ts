@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { CodedError, recordError, type RecordedError } from '@retake/tape/format'
-import type { TapeWriter } from '@retake/tape/node'
 import type { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
@@ -67,30 +66,4 @@ export function stopWith(error: unknown, file: string | undefined): never {
     natives.stderrWrite(Buffer.from(`${what} ${why} ${fix} (${code})\n`))
   }
   return exitNow(FAILED)
-}
-
-/** Stops the agent immediately if its tape can no longer be written, however well it handles errors. */
-export function stopOnFailure(writer: TapeWriter, file: string | undefined): void {
-  const append = writer.append.bind(writer)
-  const buffer = writer.buffer.bind(writer)
-  const barrier = writer.barrier.bind(writer)
-  const whenDurable = writer.whenDurable.bind(writer)
-  const seal = writer.seal.bind(writer)
-  const flush = writer.flush.bind(writer)
-  const guard = <T>(write: () => T): T => {
-    try {
-      return write()
-    } catch (error) {
-      return stopWith(error, file)
-    }
-  }
-  writer.append = (event, body, json) => guard(() => append(event, body, json))
-  writer.buffer = (event, body, json) => guard(() => buffer(event, body, json))
-  writer.barrier = () => guard(barrier)
-  writer.whenDurable = (then) =>
-    guard(() =>
-      whenDurable((failure) => (failure === undefined ? then() : stopWith(failure, file))),
-    )
-  writer.flush = () => guard(flush)
-  writer.seal = (options) => guard(() => seal(options))
 }

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Preload } from '@retake/tape/format'
+import type { NewEvent, Preload } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
 import { childTapePath } from '../runs/runs-folder.js'
@@ -15,7 +15,8 @@ import { RecordSession } from '../sessions/record-session.js'
 import { sealKeyFor } from '../runs/signing-key.js'
 import { trustRecording } from '../runs/trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
-import { onProcessExit, stopOnFailure, writeJson } from './process-exit.js'
+import { type EventWatcher, FailFastWriter } from './fail-fast-writer.js'
+import { onProcessExit, writeJson } from './process-exit.js'
 import { redactionDetails } from '../redaction/redacted-tape.js'
 import { redactorOf } from '../redaction/redactor.js'
 import { SecretMask } from '../secrets.js'
@@ -30,7 +31,7 @@ export function recordProcess(
   const redactor = redactorOf(task.redact)
   const secrets = new SecretMask(redactor)
   secrets.addProcessEnvironment()
-  const writer = TapeWriter.create(
+  const tapeWriter = TapeWriter.create(
     task.tape,
     {
       type: 'run',
@@ -58,11 +59,12 @@ export function recordProcess(
     },
     { now: elapsed() },
   )
-  stopOnFailure(writer, task.failure)
   if (task.trustedRuns !== undefined) trustRecording(task.tape, task.trustedRuns)
-  if (task.sites !== undefined) collectSites(writer, task.sites)
-  // Prints nothing in a process whose output is read by another one.
-  if (task.startedBy === undefined) warnAtNotes(writer, task.strict === true)
+  const writer = new FailFastWriter(tapeWriter, task.failure, [
+    ...(task.sites === undefined ? [] : [collectSites(task.sites)]),
+    // Prints nothing in a process whose output is read by another one.
+    ...(task.startedBy === undefined ? [warnAtNotes(task.strict === true)] : []),
+  ])
   const session = new RecordSession(writer, {
     signingKey: task.sign ? sealKeyFor({ receipts: true }) : undefined,
     redactor,
@@ -110,13 +112,11 @@ const FOUND = 3
  * recording. Warns once, too, when the program stops waiting for a process, because the recording
  * does not.
  */
-function warnAtNotes(writer: TapeWriter, isStrict: boolean): void {
-  const append = writer.append.bind(writer)
+function warnAtNotes(isStrict: boolean): EventWatcher {
   const known = new Set<string>()
   const warn = (text: string): void => natives.stderrWrite(Buffer.from(`retake: ${text}\n`))
-  writer.append = (event, body, json) => {
-    const seq = append(event, body, json)
-    if (event.type !== 'note' || known.has(event.name)) return seq
+  const after = (event: NewEvent): void => {
+    if (event.type !== 'note' || known.has(event.name)) return
     known.add(event.name)
     if (event.name === SERVER_LISTEN) {
       const { what, why, fix } = errors.SERVER_NOT_REPLAYABLE(event.site)
@@ -127,20 +127,18 @@ function warnAtNotes(writer: TapeWriter, isStrict: boolean): void {
       warn(
         `The program does not wait for the process that it started (${event.site ?? 'unknown line'}), but the recording waits for its output. If it never ends, start it with \`stdio: 'ignore'\` or with files.`,
       )
-    return seq
   }
+  return { after }
 }
 
 /** Notes the line of the agent's code for each draw and timer, which the tape does not contain. */
-function collectSites(writer: TapeWriter, file: string): void {
+function collectSites(file: string): EventWatcher {
   const counts = new Map<string, number>()
-  const append = writer.append.bind(writer)
-  writer.append = (event, body, json) => {
+  const before = (event: NewEvent): void => {
     if (event.type === 'draw' || event.type === 'timer' || event.type === 'work') {
       const key = JSON.stringify([event.type === 'work' ? event.name : event.kind, callSite()])
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
-    return append(event, body, json)
   }
   onProcessExit(() => {
     const sites: CallSites = [...counts].map(([key, count]) => {
@@ -149,4 +147,5 @@ function collectSites(writer: TapeWriter, file: string): void {
     })
     writeJson(file, sites)
   })
+  return { before }
 }

@@ -26,11 +26,11 @@ const FLUSH_MS = 50
  * garbage collector would have to track the events until then.
  */
 export class BackgroundWriter implements EventWriter {
-  readonly #writer: TapeWriter
+  readonly #writer: EventWriter
   #timer: NodeJS.Timeout | undefined
   #failure: { readonly error: unknown } | undefined
 
-  constructor(writer: TapeWriter) {
+  constructor(writer: EventWriter) {
     this.#writer = writer
   }
 

@@ -139,7 +139,7 @@ describe.each(POLICIES)('under %s', (_, policy) => {
       name: 'ordinary',
       policy: policy(),
       dir: path.join(folder, 'tapes'),
-      durability: 'memory',
+      durability: 'process',
     })
     run.tool(tool, (given) => given, effects && { effects })
     const { status, error, output } = await run.call(tool, args)

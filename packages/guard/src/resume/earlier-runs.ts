@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import {
   type GuardedCallOnTape,
@@ -369,6 +370,8 @@ function revealed(tape: Tape): Tape {
 function check(tape: Tape): void {
   const { problem } = tape.verify()
   if (problem !== undefined) throw resumeErrors.RESUME_TAPE_CORRUPT(tape.path, problem)
-  const isLossy = readGuards(tape).guards.some(({ durability }) => durability === 'memory')
-  if (isLossy && tape.status === 'truncated') throw resumeErrors.RESUME_NOT_DURABLE(tape.path)
+  const { durability, startedAt } = tape.run
+  const bootedAt = Date.now() - os.uptime() * 1000
+  if (durability === 'process' && tape.status === 'truncated' && startedAt < bootedAt)
+    throw resumeErrors.RESUME_NOT_DURABLE(tape.path)
 }

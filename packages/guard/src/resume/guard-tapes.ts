@@ -7,7 +7,6 @@ import {
   toWire,
 } from '@retake/tape/format'
 import {
-  BackgroundWriter,
   currentSession,
   openRecording,
   outsideRuns,
@@ -75,11 +74,11 @@ class OwnTape {
           ...(dir !== undefined && { dir }),
           ...(redact && { redact }),
           ...(sign !== undefined && { sign }),
+          ...(durability !== undefined && { durability }),
         },
         {
           signingKey,
           ...(redact === undefined && { redactor: earlier?.redactor() }),
-          ...(durability === 'memory' && { through: (writer) => new BackgroundWriter(writer) }),
         },
       ),
     )
@@ -249,14 +248,13 @@ export class GuardTapes {
     this.#earlier?.checkRedaction(run)
     this.#introduced.add(run)
     protectTapes(path.dirname(run.recording.tape))
-    const { name, limits, durability = 'disk' } = this.#options
+    const { name, limits } = this.#options
     const { hash, policies } = this.#policy
     const { resumes } = this
     const opened = {
       guard: name,
       policy: { hash, policies: policies.map((each) => toWire(ordinaryData(each))) },
       ...(limits && { limits: toWire(ordinaryData(limits)) }),
-      durability,
       environment: environment(),
       ...(resumes.length > 0 && { resumes }),
     }

@@ -28,8 +28,8 @@ export const resumeErrors = errorTable({
   ],
   RESUME_NOT_DURABLE: (tape: string) => [
     `The run on ${tape} is not resumed.`,
-    "It was recorded with durability 'memory' and did not end: calls may be missing on the tape.",
-    "Check which calls ran, then start a new run. Use durability 'disk' for runs that you may resume.",
+    "It was recorded with durability 'process' and did not end, and this machine was restarted since then: calls may be missing on the tape.",
+    "Check which calls ran, then start a new run. Use durability 'machine' for runs that must survive a power cut.",
   ],
 })
 

@@ -10,6 +10,7 @@ import {
   type BlameFindings,
   clipText,
   defined,
+  fileEffect,
   isRecord,
   messageText,
   type SpanFindings,
@@ -201,16 +202,15 @@ async function checkOracle(
   }
 }
 
-const READS = /\.(readFile|read|readv)(Sync)?$/
-const WRITES = /\.(writeFile|appendFile|write|writev|copyFile|cp|rename)(Sync)?$/
-
 /** Absolute paths that a run read or wrote itself. Excludes files of its child processes. */
 function filesOnTape(tape: Tape) {
   const read = new Set<string>()
   const written = new Set<string>()
   for (const event of tape.events()) {
     if (event.type !== 'call' || event.kind !== 'file' || event.title === undefined) continue
-    const files = READS.test(event.name) ? read : WRITES.test(event.name) ? written : undefined
+    const effect = fileEffect(event.name)
+    const files =
+      effect === 'read' ? read : effect === 'write' || effect === 'copy' ? written : undefined
     for (const file of pathsOfCall(tape, event)) files?.add(file)
   }
   return { read, written }

@@ -201,7 +201,6 @@ const GUARD_NOTE_CONTENTS = {
   opened: object({
     guard: text,
     policy: object({ hash: text, policies: listOf(any) }),
-    durability: optional(oneOf('disk', 'memory')),
     environment: object({
       node: text,
       platform: text,

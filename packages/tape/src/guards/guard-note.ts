@@ -43,8 +43,6 @@ export interface GuardOpened {
   readonly policy: { readonly hash: string; readonly policies: readonly unknown[] }
   /** Limits of the guard, in addition to its policies. */
   readonly limits?: unknown
-  /** `memory`: the last calls before a crash may be missing. */
-  readonly durability?: 'disk' | 'memory'
   readonly environment: GuardEnvironment
   /** The runs whose results are served, latest first. */
   readonly resumes?: readonly ResumedRun[]

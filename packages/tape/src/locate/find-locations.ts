@@ -10,6 +10,7 @@ import type {
   TapeEvent,
   WriteEvent,
 } from '../format/events.js'
+import { fileFunctionName } from '../format/file-functions.js'
 import { defined, parseJson } from '../values/json-shape.js'
 import { isEnvironmentNote, readsOf } from '../format/environment-reads.js'
 import type { RunView } from '../read-model/run-view.js'
@@ -182,7 +183,7 @@ class LocationFinder {
   #call(call: CallEvent): void {
     const { seq, kind, name, title, as } = call
     this.#ops.set(seq, call)
-    if (/\.(open|openSync)$/.test(name))
+    if (fileFunctionName(name) === 'open')
       for (const way of ['read', 'write']) this.#closePieces(`${way} ${title}`)
     const key = transferKey(call)
     const whose = this.#whose(call, 'out')
@@ -252,7 +253,7 @@ const TITLE_PATHS: Readonly<Record<CallEvent['kind'], string>> = {
 /** Groups the reads or writes of a file, which form one content. */
 const transferKey = ({ kind, name, title }: CallEvent): string | undefined => {
   if (kind !== 'file') return undefined
-  const [, way] = /\.(read|write)v?(?:Sync)?$/.exec(name) ?? []
+  const [, way] = /^(read|write)v?$/.exec(fileFunctionName(name)) ?? []
   return way === undefined || title === undefined ? undefined : `${way} ${title}`
 }
 

@@ -1,4 +1,11 @@
-import type { CallEvent, ResultEvent, RunView, Tape } from '@retake/tape'
+import {
+  type CallEvent,
+  fileEffect,
+  type FileEffect,
+  type ResultEvent,
+  type RunView,
+  type Tape,
+} from '@retake/tape'
 import { cutText } from './clip.js'
 import type { SourceAccess, FileTouch } from './run-source.js'
 import { pathOf } from './site-in-stack.js'
@@ -17,7 +24,8 @@ function touchOf(
   result: ResultEvent | undefined,
   step: string | undefined,
 ): FileTouch {
-  const access = accessOf(name)
+  const effect = fileEffect(name)
+  const access = effect === undefined ? 'other' : ACCESS[effect]
   const error = result?.error
   const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
   return {
@@ -45,23 +53,18 @@ function bytesOf(
   return result.as === 'bytes' || result.as === 'text' ? tape.bodySize(result.seq) : undefined
 }
 
-const NAMES: readonly (readonly [SourceAccess, RegExp])[] = [
-  ['write', /^(writeFile|appendFile|writev?|createWriteStream)$/],
-  ['read', /^(readFile|readv?|readLines|createReadStream|openAsBlob|loadEnvFile)$/],
-  ['list', /^(readdir|opendir|glob|scandir)$/],
-  ['remove', /^(rm|rmdir|unlink)$/],
-  ['look', /^([lf]?stat|statfs|access|exists|realpath|readlink|watch|watchFile)$/],
-  [
-    'change',
-    /^(mkdir|mkdtemp|copyFile|cp|rename|link|symlink|f?truncate|[lf]?(chmod|chown|utimes))$/,
-  ],
-]
-
-/** Classifies a function by its name, such as `fs.promises.readFile`. */
-function accessOf(call: string): SourceAccess {
-  if (call.startsWith('Dir.')) return 'list'
-  const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')
-  return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other'
+/** How the viewer names the effect of a function. */
+const ACCESS: Readonly<Record<FileEffect, SourceAccess>> = {
+  read: 'read',
+  write: 'write',
+  list: 'list',
+  remove: 'remove',
+  look: 'look',
+  watch: 'look',
+  copy: 'change',
+  change: 'change',
+  open: 'other',
+  flush: 'other',
 }
 
 const plainPath = (path: string): string => (path.startsWith('file://') ? pathOf(path) : path)

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
+import { fileEffect } from '@retake/tape/format'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { Session } from '../../sessions/session.js'
 import { natives } from '../../natives.js'
@@ -260,15 +261,13 @@ function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
     else if (target.get(name) === undefined) target.set(name, value)
 }
 
-const WRITES = new Set(['fdatasync', 'fsync', 'write', 'writev'])
-
 /**
  * True if a function run writes to a descriptor that it did not open, such as the log file of a
  * server. A logger collects the lines of all runs in one buffer, so its writes belong to none of
  * them.
  */
 const isSharedDescriptor = (session: Session, name: string, fd: unknown): boolean =>
-  WRITES.has(name) &&
+  (name in transfers ? !name.startsWith('read') : fileEffect(name) === 'flush') &&
   typeof fd === 'number' &&
   ignoresOutsideLogs(session) &&
   !wasOpenedIn(session, fd)

@@ -1,3 +1,4 @@
+import { fileEffect } from '@retake/tape/format'
 import { noteBoundary } from '../uncaptured.js'
 import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/overlay-call.js'
 import type { OverlayCall } from '../../overlay/overlay-call.js'
@@ -70,15 +71,13 @@ function startNative(
   else native(...args, done)
 }
 
-const REMOVES = new Set(['rename', 'rm', 'rmdir', 'unlink'])
-
 function withRealDescriptor(
   session: Session,
   name: string,
   args: readonly unknown[],
 ): readonly unknown[] {
   const descriptors = descriptorsOf(session)
-  if (REMOVES.has(name)) {
+  if (name === 'rename' || fileEffect(name) === 'remove') {
     const paths = pathsOf(name, args)
     descriptors.openBelow(
       paths.map((filePath) => session.overlay?.resolve(filePath, false) ?? filePath),

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { changesDisk, fileEffect } from '@retake/tape/format'
 import { disk } from '../../overlay/disk.js'
 import { flagBits, opensForWriting, opensNew, opensToAppend } from '../../overlay/open-flags.js'
 import { absolute, changeOverlay, pathsOf } from '../../overlay/overlay-call.js'
@@ -112,12 +113,11 @@ function onDescriptor(
     return descriptors.closed(fd)
   }
   if (name === 'readFile') return descriptors.moved(fd, lengthOf(value, encodingOf(data)))
-  const isWrite = name === 'writeFile' || name === 'appendFile'
-  if (isFilling && (isWrite || CHANGES_OPEN.has(name))) descriptors.repeat(fd, name, args.slice(1))
+  const effect = fileEffect(name)
+  const isWrite = effect === 'write'
+  if (isFilling && (isWrite || effect === 'change')) descriptors.repeat(fd, name, args.slice(1))
   if (isWrite) descriptors.moved(fd, lengthOf(data, encodingOf(options)), true)
 }
-
-const CHANGES_OPEN = new Set(['fchmod', 'fchown', 'ftruncate', 'futimes'])
 
 function lengthOf(data: unknown, encoding: BufferEncoding): number {
   return encodeData(data, encoding).body?.byteLength ?? 0
@@ -129,7 +129,9 @@ type Fill = (overlay: Overlay, args: readonly unknown[], value: unknown) => void
 function fill(overlay: Overlay, name: string, args: readonly unknown[], value: unknown): void {
   const paths = pathsOf(name, args)
   if (value === FOUND_NOTHING[name] && name in FOUND_NOTHING) foundNothing(overlay, name, args)
-  if (!CHANGES.has(name) || !paths.every((filePath) => overlay.covers(filePath))) return
+  // The overlay does not repeat changes of the owner.
+  const isRepeated = changesDisk(name) && !name.endsWith('chown')
+  if (!isRepeated || !paths.every((filePath) => overlay.covers(filePath))) return
   BEFORE[name]?.(overlay, args, value)
   if (name === 'mkdtemp')
     return void tryInOverlay(overlay, String(value), () => {
@@ -146,26 +148,6 @@ const FOUND_NOTHING: Readonly<Record<string, unknown>> = {
   lstat: undefined,
   stat: undefined,
 }
-
-const CHANGES = new Set([
-  'appendFile',
-  'chmod',
-  'copyFile',
-  'cp',
-  'lchmod',
-  'link',
-  'lutimes',
-  'mkdir',
-  'mkdtemp',
-  'rename',
-  'rm',
-  'rmdir',
-  'symlink',
-  'truncate',
-  'unlink',
-  'utimes',
-  'writeFile',
-])
 
 /** Infers the earlier state of the disk from a call that succeeded. */
 const BEFORE: Readonly<Record<string, Fill>> = {
