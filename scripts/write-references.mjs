@@ -1,7 +1,7 @@
 /**
  * Writes the pages that are generated: docs/errors.md, every error code with its text, read
  * from the factories in the source, docs/commands.md, from the tables of the commands, and the
- * settings in docs/server.md.
+ * settings in docs/server-reference.md.
  * test/cli/references.test.ts fails if they are out of date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -227,7 +227,7 @@ export async function commandReference() {
 
 const SETTINGS = /(<!-- settings: [^\n]*-->\n)[^]*?(<!-- \/settings -->)/
 
-/** The text of docs/server.md with its table of settings. The server must be built. */
+/** The text of docs/server-reference.md with its table of settings. The server must be built. */
 export async function serverPage() {
   const { listSettings } = await import('../packages/server/bundle/index.js')
   const rows = listSettings({}, {}).map(
@@ -235,14 +235,14 @@ export async function serverPage() {
       `| \`${env}\` | ${about} | ${fallback === undefined ? '' : `\`${fallback}\``} |`,
   )
   const table = ['| Variable | Meaning | Default |', '|---|---|---|', ...rows].join('\n')
-  return readFileSync(join(root, 'docs/server.md'), 'utf8').replace(
+  return readFileSync(join(root, 'docs/server-reference.md'), 'utf8').replace(
     SETTINGS,
     (_, start, end) => `${start}${table}\n${end}`,
   )
 }
 
 if (process.argv[1] === import.meta.filename) {
-  writeFileSync(join(root, 'docs/server.md'), await serverPage())
+  writeFileSync(join(root, 'docs/server-reference.md'), await serverPage())
   writeFileSync(join(root, 'docs/errors.md'), errorReference())
   writeFileSync(join(root, 'docs/commands.md'), await commandReference())
 }
