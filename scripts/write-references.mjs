@@ -174,25 +174,32 @@ export function errorReference() {
   return [
     '# Error codes',
     '',
-    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. `<name>` is replaced by a value. This page is generated from the source by `node scripts/write-references.mjs`.',
-    ...codes.flatMap((code) => [
-      '',
-      `## ${code}`,
-      ...errors.filter((error) => error.code === code).flatMap(entry),
-      ...(existsSync(storyOf(code))
-        ? ['', `See [${code}](errors/${code}.md) for the background.`]
-        : []),
-    ]),
+    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. `<name>` is replaced by a value; "Or:" separates texts for different cases. Denials of guarded tools begin with the name of the tool that was not started, and errors of the system end with what it said. This page is generated from the source by `node scripts/write-references.mjs`.',
+    ...codes.flatMap((code) => {
+      const entries = errors.filter((error) => error.code === code).map(entry)
+      const story = existsSync(storyOf(code)) ? [`[Background](errors/${code}.md)`] : []
+      return ['', `## ${code}`, ...[...new Set(entries), ...story].flatMap((text) => ['', text])]
+    }),
     '',
   ].join('\n')
 }
 
-const entry = ({ what, why, fix }) => [
-  '',
-  escaped(what),
-  ...(isValue(why) ? [] : ['', `- Why: ${escaped(why)}`]),
-  ...(isValue(fix) ? [] : [`- Fix: ${escaped(fix)}`]),
-]
+/** What happened and why, then how to fix it. */
+const entry = ({ what, why, fix }) => {
+  const facts = [what, why].map(withoutFrame).filter((text) => !isValue(text))
+  return [facts.join(' '), isValue(fix) ? '' : `Fix: ${fix}`]
+    .filter((text) => text !== '')
+    .map(escaped)
+    .join('\n\n')
+}
+
+/** Sentences that many errors share are said once, at the top of the page. */
+const withoutFrame = (text) =>
+  text
+    .replace(/^Tool "<tool>" was not started\.$/, '')
+    .replaceAll(/The system said: <reason>\. ?/g, '')
+    .replace(/ ?Or: $/, '')
+    .trim()
 
 /** Texts that consist of a value only are in the message, not here. */
 const isValue = (text) => text === '' || /^<\w+>\.?$/.test(text)
