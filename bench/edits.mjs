@@ -309,7 +309,7 @@ const COLUMNS = [
   'Polly.js',
 ]
 
-/** A line of the table in docs/benchmarks.md. */
+/** A line of the table in bench/notes/benchmarks.md. */
 const lineOf = ({ agent, edit, full, retake: own, nock, polly }) =>
   cells([
     agent,

@@ -21,7 +21,7 @@ const USAGE = `npm run bench                 everything, about half an hour
 npm run bench -- fetch size   groups whose name contains one of these words
 npm run bench -- --check      exit code 1 if a gate is missed or could not be measured
 npm run bench -- --json       machine-readable
-npm run bench -- --markdown   the table of docs/benchmarks.md
+npm run bench -- --markdown   the table of bench/notes/benchmarks.md
 npm run bench -- --quick      few rounds: shows that everything runs, decides nothing
 
 Groups: ${groups.map(({ name }) => name).join(', ')}`

@@ -115,6 +115,14 @@ for (const path of short) {
   )
 }
 
+/** What users read: the pages of docs, without records of decisions, stories of errors and comments. */
+const docs = join(root, 'docs')
+const words = readdirSync(docs)
+  .filter((file) => file.endsWith('.md'))
+  .map((file) => readFileSync(join(docs, file), 'utf8').replaceAll(/<!--[^]*?-->/g, ''))
+  .reduce((count, text) => count + text.split(/\s+/).filter(Boolean).length, 0)
+console.log(`docs: ${words} words`)
+
 /** The heart of the product. A newcomer reads these folders first, and they import nothing else. */
 const KERNEL = ['packages/tape/src/format/', 'packages/engine/src/kernel/']
 const kernel = all.filter((path) =>

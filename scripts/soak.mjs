@@ -55,7 +55,7 @@ for (const [name, filters] of Object.entries(parts)) {
   rows.push({ name, ...counts })
 }
 
-// As docs/benchmarks.md shows it.
+// As bench/notes/benchmarks.md shows it.
 console.log('\n| part | passed | failed | minutes |\n|---|---|---|---|')
 for (const { name, passed, failed, seconds } of rows)
   console.log(`| ${name} | ${passed} | ${failed} | ${(seconds / 60).toFixed(1)} |`)

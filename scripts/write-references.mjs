@@ -1,7 +1,7 @@
 /**
  * Writes the pages that are generated: docs/errors.md, every error code with its text, read
  * from the factories in the source, docs/commands.md, from the tables of the commands, and the
- * settings in docs/server.md.
+ * settings in docs/server-reference.md.
  * test/cli/references.test.ts fails if they are out of date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -174,25 +174,32 @@ export function errorReference() {
   return [
     '# Error codes',
     '',
-    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. `<name>` is replaced by a value. This page is generated from the source by `node scripts/write-references.mjs`.',
-    ...codes.flatMap((code) => [
-      '',
-      `## ${code}`,
-      ...errors.filter((error) => error.code === code).flatMap(entry),
-      ...(existsSync(storyOf(code))
-        ? ['', `See [${code}](errors/${code}.md) for the background.`]
-        : []),
-    ]),
+    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. `<name>` is replaced by a value; "Or:" separates texts for different cases. Denials of guarded tools begin with the name of the tool that was not started, and errors of the system end with what it said. This page is generated from the source by `node scripts/write-references.mjs`.',
+    ...codes.flatMap((code) => {
+      const entries = errors.filter((error) => error.code === code).map(entry)
+      const story = existsSync(storyOf(code)) ? [`[Background](errors/${code}.md)`] : []
+      return ['', `## ${code}`, ...[...new Set(entries), ...story].flatMap((text) => ['', text])]
+    }),
     '',
   ].join('\n')
 }
 
-const entry = ({ what, why, fix }) => [
-  '',
-  escaped(what),
-  ...(isValue(why) ? [] : ['', `- Why: ${escaped(why)}`]),
-  ...(isValue(fix) ? [] : [`- Fix: ${escaped(fix)}`]),
-]
+/** What happened and why, then how to fix it. */
+const entry = ({ what, why, fix }) => {
+  const facts = [what, why].map(withoutFrame).filter((text) => !isValue(text))
+  return [facts.join(' '), isValue(fix) ? '' : `Fix: ${fix}`]
+    .filter((text) => text !== '')
+    .map(escaped)
+    .join('\n\n')
+}
+
+/** Sentences that many errors share are said once, at the top of the page. */
+const withoutFrame = (text) =>
+  text
+    .replace(/^Tool "<tool>" was not started\.$/, '')
+    .replaceAll(/The system said: <reason>\. ?/g, '')
+    .replace(/ ?Or: $/, '')
+    .trim()
 
 /** Texts that consist of a value only are in the message, not here. */
 const isValue = (text) => text === '' || /^<\w+>\.?$/.test(text)
@@ -227,7 +234,7 @@ export async function commandReference() {
 
 const SETTINGS = /(<!-- settings: [^\n]*-->\n)[^]*?(<!-- \/settings -->)/
 
-/** The text of docs/server.md with its table of settings. The server must be built. */
+/** The text of docs/server-reference.md with its table of settings. The server must be built. */
 export async function serverPage() {
   const { listSettings } = await import('../packages/server/bundle/index.js')
   const rows = listSettings({}, {}).map(
@@ -235,14 +242,14 @@ export async function serverPage() {
       `| \`${env}\` | ${about} | ${fallback === undefined ? '' : `\`${fallback}\``} |`,
   )
   const table = ['| Variable | Meaning | Default |', '|---|---|---|', ...rows].join('\n')
-  return readFileSync(join(root, 'docs/server.md'), 'utf8').replace(
+  return readFileSync(join(root, 'docs/server-reference.md'), 'utf8').replace(
     SETTINGS,
     (_, start, end) => `${start}${table}\n${end}`,
   )
 }
 
 if (process.argv[1] === import.meta.filename) {
-  writeFileSync(join(root, 'docs/server.md'), await serverPage())
+  writeFileSync(join(root, 'docs/server-reference.md'), await serverPage())
   writeFileSync(join(root, 'docs/errors.md'), errorReference())
   writeFileSync(join(root, 'docs/commands.md'), await commandReference())
 }

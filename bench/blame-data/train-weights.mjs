@@ -37,7 +37,7 @@ writeFileSync(
   `/**
  * Learned from people's labels of ${count('AG')} algorithm-generated and ${count('HC')} hand-crafted runs of Who&When
  * (conditional logit, ridge ${penalty}; bench/blame-data/train-weights.mjs writes this file).
- * \`stepPrior\` ships the eight that are enough; these are for comparison (docs/accuracy.md).
+ * \`stepPrior\` ships the eight that are enough; these are for comparison (bench/notes/accuracy.md).
  */
 export const WHO_AND_WHEN_WEIGHTS = {
 ${lines.join('\n')}

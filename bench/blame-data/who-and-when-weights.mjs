@@ -1,7 +1,7 @@
 /**
  * Learned from people's labels of 60 algorithm-generated and 27 hand-crafted runs of Who&When
  * (conditional logit, ridge 30; bench/blame-data/train-weights.mjs writes this file).
- * `stepPrior` ships the eight that are enough; these are for comparison (docs/accuracy.md).
+ * `stepPrior` ships the eight that are enough; these are for comparison (bench/notes/accuracy.md).
  */
 export const WHO_AND_WHEN_WEIGHTS = {
   atStart: -0.355,

@@ -1,7 +1,7 @@
 /**
  * `node bench/crash-resume/run.mjs`: what happens to refunds when an agent is killed at one of
  * them and started again as its framework documents. Installs what is missing from the package
- * registries into a temporary folder. Prints a table for docs/guard-resume.md.
+ * registries into a temporary folder. Prints a table for docs/benchmarks.md.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

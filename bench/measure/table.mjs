@@ -24,7 +24,7 @@ export function formatTable(rows) {
     .join('\n')
 }
 
-/** For docs/benchmarks.md. @param {readonly import('./row.mjs').Row[]} rows @returns {string} */
+/** For bench/notes/benchmarks.md. @param {readonly import('./row.mjs').Row[]} rows @returns {string} */
 export function formatMarkdown(rows) {
   const lines = rows.map((row) => {
     const value = row.ratio === undefined ? '–' : formatRatio(row.ratio)

@@ -17,7 +17,7 @@ import {
   writeRun,
 } from './support/api-team.js'
 
-/** Lines of docs/security.md that no other test shows, on a server behind a proxy with TLS. */
+/** Lines of bench/notes/asvs.md that no other test shows, on a server behind a proxy with TLS. */
 let team: Team
 let owner: Credentials
 /** Address of a page or file by its name. */

@@ -70,7 +70,7 @@ export interface SandboxedModule {
   readonly module: string
   /** Name of the exported function; default `default`. */
   readonly export?: string
-  /** `best-effort`: without bubblewrap, uses weaker means; see docs/guard-scopes.md. */
+  /** `best-effort`: without bubblewrap, uses weaker means; see docs/guard-reference.md. */
   readonly sandbox?: true | 'best-effort' | SandboxLimits
 }
 

@@ -106,7 +106,7 @@ test.each(CASES)('%s', async (_, rule, attack, benign) => {
 })
 
 describe('rules that look elsewhere', () => {
-  /** Cases whose rule does not look where the value is. docs/policy.md shows how to write it. */
+  /** Cases whose rule does not look where the value is. docs/guard-reference.md shows how to write it. */
   test.each([
     ['run.wrap of a function with two parameters: rule by name', over, ['c-1', 5000]],
     ['arguments wrapped once more: {input: {…}}', over, { input: { amount: 5000 } }],
@@ -147,7 +147,7 @@ const FORMS: Readonly<Record<string, unknown>> = {
     .join(''),
   'eleven characters at a time in a list': ADDRESS.match(/.{1,11}/g),
 }
-/** In docs/policy.md among what is not recognised. */
+/** In docs/guard-reference.md among what is not recognised. */
 const NOT_FOLLOWED: Readonly<Record<string, unknown>> = {
   'reversed (documented)': ADDRESS.split('').toReversed().join(''),
   'four encodings inside each other (documented)': [1, 2, 3, 4].reduce(
@@ -201,7 +201,7 @@ describe('text of an untrusted page', () => {
 })
 
 test('the page names every form that is not followed', () => {
-  const docs = fs.readFileSync(new URL('../../../docs/policy.md', import.meta.url), 'utf8')
+  const docs = fs.readFileSync(new URL('../../../docs/guard-reference.md', import.meta.url), 'utf8')
   for (const words of ['reversed', 'three levels', 'a@evil.com', 'a dash after every five'])
     expect(docs).toContain(words)
 })

@@ -108,7 +108,7 @@ explains the error and how to fix it.`,
     'retake docs',
     'retake docs guard',
     'retake docs UNKNOWN_RUN',
-    'retake docs policy | less',
+    'retake docs guard-reference | less',
   ],
   run(options, [name]) {
     const pages = pageNames('').map(readPage)

@@ -177,8 +177,8 @@ const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number
  * Learned from human labels (bench/blame-data/train-weights.mjs) and rounded, except for two that
  * are set by hand. People never mark a tool (learned: -3), but tools on a tape can be at fault, and
  * the first failure is worth a look. Early and late steps weigh the same: people mark decisions,
- * which come early; re-execution finds the point of no return, which comes late. docs/accuracy.md
- * has the figures.
+ * which come early; re-execution finds the point of no return, which comes late. The figures are in
+ * bench/notes/accuracy.md.
  */
 const PRIOR_WEIGHTS: Readonly<Record<keyof PriorFeatures, number>> = {
   isTask: -0.6,
