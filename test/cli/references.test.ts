@@ -21,7 +21,9 @@ test('the references of errors, commands and settings match the source', async (
   expect(page('commands.md'), 'run node scripts/write-references.mjs').toBe(
     await commandReference(),
   )
-  expect(page('server-reference.md'), 'run node scripts/write-references.mjs').toBe(await serverPage())
+  expect(page('server-reference.md'), 'run node scripts/write-references.mjs').toBe(
+    await serverPage(),
+  )
 })
 
 test('every error says what, why and how to fix it', () => {
