@@ -105,7 +105,7 @@ export const MUTANTS = [
     name: 'the hand-over sends a request before the tape is on disk',
     seed: '5',
     file: 'engine/dist/player/play.js',
-    line: 'writer.barrier();',
+    line: 'events.barrier();',
     mutant: ';',
   },
 ]

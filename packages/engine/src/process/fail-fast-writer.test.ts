@@ -45,7 +45,7 @@ test.each<[string, (writer: EventWriter, then: () => void) => void]>([
   const exit = vi.spyOn(process as unknown as { reallyExit(code: number): void }, 'reallyExit')
   exit.mockImplementation(() => {})
   const file = path.join(folder, 'failure.json')
-  const then = vi.fn()
+  const then = vi.fn<() => void>()
   write(new FailFastWriter(fails, file), then)
   expect(exit.mock.calls).toEqual([[1]])
   expect(then).not.toHaveBeenCalled()

@@ -3,7 +3,7 @@ import { createServer as createNetServer } from 'node:net'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { maskUrl } from '../headers.js'
-import { describeRefusal, type ProxyRefusal } from './proxy-divergence.js'
+import { describeRefusal, type ProxyRefusal } from '../texts/proxy-divergence.js'
 import { proxyError } from './proxy-error.js'
 import { errors } from '../errors.js'
 

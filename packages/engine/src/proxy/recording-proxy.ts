@@ -37,7 +37,7 @@ import {
 import { Outbox, type Showing } from './outbox.js'
 import { HEADER_BYTES_MAX, type ProxyServer } from './proxy-server.js'
 import { findRoute, redirectOn, type Route } from './routes.js'
-import { describeRefusal, type ProxyRefusal } from './proxy-divergence.js'
+import { describeRefusal, type ProxyRefusal } from '../texts/proxy-divergence.js'
 import { readTunnel, tunnelTarget, type TunnelTarget } from './tunnels.js'
 import { UpstreamConnections, asError } from './upstream-connections.js'
 

@@ -10,7 +10,7 @@ import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
 import { headerPairs, hideCredentials, RequestQueue, shownHeaders } from './proxy-request.js'
-import { describeRefusal, type ProxyRefusal, requestName } from './proxy-divergence.js'
+import { describeRefusal, type ProxyRefusal, requestName } from '../texts/proxy-divergence.js'
 import { matchersThatIgnore, type RequestMatcher } from './matchers.js'
 import {
   answerProxyError,

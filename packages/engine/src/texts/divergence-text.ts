@@ -1,5 +1,5 @@
 import type { DivergenceFacts, DivergencePoint } from '../player/divergence.js'
-import { type ProxyDivergenceFacts, proxyDivergenceText } from '../proxy/proxy-divergence.js'
+import { type ProxyDivergenceFacts, proxyDivergenceText } from './proxy-divergence.js'
 import { describeEvent, describeReceiver } from './event-text.js'
 
 export interface DivergenceText {
