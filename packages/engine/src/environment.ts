@@ -1,8 +1,13 @@
 import { environmentOnTape, namesOnTape } from '@retake/tape/format'
 import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
-import { proofOf } from './machine-key.js'
+import { proofOf } from './secrets/machine-key.js'
 import { natives } from './natives.js'
-import { isSecretVariable, maskVariable, variablesChanged, type SecretMask } from './secrets.js'
+import {
+  isSecretVariable,
+  maskVariable,
+  variablesChanged,
+  type SecretMask,
+} from './secrets/secrets.js'
 
 /** Variables as a program sees them. Values that it sets itself are neither recorded nor served. */
 export interface Environment {

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FileBefore } from '@retake/tape/format'
 import { contentProof, type FileFinding, finishWrite, lookAtFile } from './file-state.js'
-import { proofOf } from './machine-key.js'
+import { proofOf } from './secrets/machine-key.js'
 
 let folder: string
 let file: string

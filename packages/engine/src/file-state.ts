@@ -1,5 +1,5 @@
 import type { FileBefore } from '@retake/tape/format'
-import { proofOf } from './machine-key.js'
+import { proofOf } from './secrets/machine-key.js'
 import { disk } from './overlay/disk.js'
 
 /** Effect on its file of a write that was in progress at a kill. */

@@ -3,7 +3,7 @@ import { calledByAgent } from '../call-site.js'
 import type { Environment } from '../environment.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
-import { variablesChanged } from '../secrets.js'
+import { variablesChanged } from '../secrets/secrets.js'
 import { lookFirst, type Undo } from './patch.js'
 
 const { env } = natives

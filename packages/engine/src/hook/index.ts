@@ -35,11 +35,11 @@ export {
   type RunContext,
   toolOwner,
 } from '../scope.js'
-export { isRedactRule, type RedactRule } from '../redaction/patterns.js'
-export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
-export type { Redactor } from '../redaction/redactor.js'
-export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
-export { maskModelText } from '../stream-mask.js'
+export { isRedactRule, type RedactRule } from '../secrets/patterns.js'
+export { isStructural, redactionOf, revealedTape } from '../secrets/redacted-tape.js'
+export type { Redactor } from '../secrets/redactor.js'
+export { containsSecret, looksSecret, SecretMask } from '../secrets/secrets.js'
+export { maskModelText } from '../secrets/stream-mask.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
 export {
   EMPTY,
@@ -50,5 +50,5 @@ export {
   type Recording,
   type Session,
 } from '../sessions/session.js'
-export { ownOrNewKey, ownPublicKey } from '../runs/signing-key.js'
-export { stateFolder } from '../machine-key.js'
+export { ownOrNewKey, ownPublicKey } from '../secrets/signing-key.js'
+export { stateFolder } from '../secrets/machine-key.js'

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
-import { SecretMask } from '../secrets.js'
-import { withoutHidden } from '../hidden-values.js'
+import { SecretMask } from '../secrets/secrets.js'
+import { withoutHidden } from '../secrets/hidden-values.js'
 import { errors } from '../errors.js'
 
 type Listener = (params: never) => void

@@ -1,7 +1,7 @@
 import { isDelivery, isEnvironmentNote } from '@retake/tape/format'
 import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/format'
 import type { MovedRoot } from '../process-task.js'
-import { changedTape } from '../redaction/redacted-tape.js'
+import { changedTape } from '../secrets/redacted-tape.js'
 
 /**
  * A tape whose program is now in another folder. Served content names that folder instead of the

@@ -15,9 +15,9 @@ import { errors, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
-import { isStructural, redactionOf } from '../redaction/redacted-tape.js'
-import { SecretMask } from '../secrets.js'
-import { ServedFiles } from '../served-files.js'
+import { isStructural, redactionOf } from '../secrets/redacted-tape.js'
+import { SecretMask } from '../secrets/secrets.js'
+import { ServedFiles } from '../secrets/served-files.js'
 import type { RecordSession, RunEnd } from '../sessions/record-session.js'
 import {
   type Action,

@@ -1,8 +1,8 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
 import { entryIsLoading, moduleLoadInFlight } from '../boundaries/module-loads.js'
-import type { GivenSecrets } from '../given-secrets.js'
+import type { GivenSecrets } from '../secrets/given-secrets.js'
 import { natives } from '../natives.js'
-import { isStructural } from '../redaction/redacted-tape.js'
+import { isStructural } from '../secrets/redacted-tape.js'
 import { Gate, type Turn } from '../sessions/gate.js'
 import type { Delivery, Operation } from '../sessions/session.js'
 import {

@@ -1,4 +1,4 @@
-import type { SecretMask } from '../secrets.js'
+import type { SecretMask } from '../secrets/secrets.js'
 import type { DivergenceFacts } from './divergence.js'
 import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape/format'

@@ -21,4 +21,4 @@ export {
 export { ReplayingProxy, type ReplayingProxyOptions } from './replaying-proxy.js'
 export { parseUpstreams, type Route } from './routes.js'
 export { ownCertificates, TRUST_VARIABLES, UpstreamConnections } from './upstream-connections.js'
-export { SecretMask } from '../secrets.js'
+export { SecretMask } from '../secrets/secrets.js'

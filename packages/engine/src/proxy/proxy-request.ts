@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { HeaderPair } from '@retake/tape/format'
 import type { ClientProcess } from './client-process.js'
 import { isSecretHeader, keysInQuery } from '../headers.js'
-import type { SecretMask } from '../secrets.js'
+import type { SecretMask } from '../secrets/secrets.js'
 
 /** Maximum number of remembered client keys; changing signatures are not worth remembering. */
 const KEYS_MAX = 64

@@ -12,7 +12,7 @@ import {
 import { TapeWriter } from '@retake/tape/node'
 import { errors } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
-import { maskedEnvironment, type SecretMask } from '../secrets.js'
+import { maskedEnvironment, type SecretMask } from '../secrets/secrets.js'
 import { EMPTY } from '../sessions/session.js'
 import { withoutSession } from './base-url-variables.js'
 import type { CertificateAuthority } from './certificate-authority.js'

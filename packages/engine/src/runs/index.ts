@@ -13,7 +13,7 @@ export {
   publicKeyText,
   sealKeyFor,
   storeKey,
-} from './signing-key.js'
+} from '../secrets/signing-key.js'
 export { isSecretHeader, maskUrl } from '../headers.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../process-task.js'
 export { closestName } from '../closest-name.js'
@@ -22,7 +22,7 @@ export { requireNode } from './require-node.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
 export { childReportPath, childrenFolder, childTapePath, prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'
-export { failedPatterns, findValues, howFailed, personalValues } from '../redaction/find-values.js'
+export { failedPatterns, findValues, howFailed, personalValues } from '../secrets/find-values.js'
 export {
   BUILT_IN,
   declareRuleFile,
@@ -31,11 +31,11 @@ export {
   readPatterns,
   type RedactRule,
   ruleTexts,
-} from '../redaction/patterns.js'
-export { isStructural, redactionOf, revealedTape } from '../redaction/redacted-tape.js'
-export { textsInBase64 } from '../redaction/redactor.js'
-export { VaultKey } from '../redaction/vault-key.js'
-export { unreadableFrom } from '../compressed-bytes.js'
-export { rememberHidden, withoutHidden } from '../hidden-values.js'
-export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets.js'
-export { maskModelText } from '../stream-mask.js'
+} from '../secrets/patterns.js'
+export { isStructural, redactionOf, revealedTape } from '../secrets/redacted-tape.js'
+export { textsInBase64 } from '../secrets/redactor.js'
+export { VaultKey } from '../secrets/vault-key.js'
+export { unreadableFrom } from '../secrets/compressed-bytes.js'
+export { rememberHidden, withoutHidden } from '../secrets/hidden-values.js'
+export { containsSecret, PLACEHOLDER, SecretMask } from '../secrets/secrets.js'
+export { maskModelText } from '../secrets/stream-mask.js'

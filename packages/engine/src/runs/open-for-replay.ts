@@ -1,7 +1,7 @@
 import { type Tape, tapeErrors } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { errors } from '../errors.js'
-import { revealedTape } from '../redaction/redacted-tape.js'
+import { revealedTape } from '../secrets/redacted-tape.js'
 
 /**
  * Opens a tape after verifying every byte and link, because serving an edited tape would show a run

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { attempt, type RunDetails, type Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
-import { proofOf, START_PROOF, stateFolder } from '../machine-key.js'
+import { proofOf, START_PROOF, stateFolder } from '../secrets/machine-key.js'
 
 // Captured when this module loads, because these files must not become part of a recording.
 const { appendFileSync, mkdirSync, readFileSync } = fs

@@ -17,16 +17,16 @@ import { withScopes } from '../library/framework-scopes.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
 import { type Environment, RecordedEnvironment } from '../environment.js'
-import { proofOf } from '../machine-key.js'
-import { ReadableStreams } from '../redaction/readable-streams.js'
+import { proofOf } from '../secrets/machine-key.js'
+import { ReadableStreams } from '../secrets/readable-streams.js'
 import {
   type RedactionNote,
   redactionNote,
   sealedNotes,
   sealedValues,
-} from '../redaction/redacted-tape.js'
-import type { Redactor } from '../redaction/redactor.js'
-import { endedStream, SecretMask, streamOf } from '../secrets.js'
+} from '../secrets/redacted-tape.js'
+import type { Redactor } from '../secrets/redactor.js'
+import { endedStream, SecretMask, streamOf } from '../secrets/secrets.js'
 import { type AnswerSource, outside } from '../player/source.js'
 import type { EventWriter } from './background-writer.js'
 import type { DivergenceFacts } from '../player/divergence.js'

@@ -15,8 +15,8 @@ import type { HandshakeMessage } from '../boundaries/processes/repeated-handshak
 import type { RetakeError } from '../errors.js'
 import type { Overlay } from '../overlay/overlay.js'
 import type { Environment } from '../environment.js'
-import type { ServedFiles } from '../served-files.js'
-import type { SecretMask } from '../secrets.js'
+import type { ServedFiles } from '../secrets/served-files.js'
+import type { SecretMask } from '../secrets/secrets.js'
 
 /** A part of an answer for the agent: the event on the tape, with its body. */
 export interface Delivery {

@@ -1,6 +1,6 @@
 import { natives } from '../../natives.js'
 import { outsideRuns, unrecordedOwner } from '../../scope.js'
-import type { SecretMask } from '../../secrets.js'
+import type { SecretMask } from '../../secrets/secrets.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import { EMPTY, Operation } from '../../sessions/session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../sessions/session.js'

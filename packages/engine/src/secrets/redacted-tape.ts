@@ -9,7 +9,7 @@ import {
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { outsideRuns } from '../scope.js'
-import { SecretMask } from '../secrets.js'
+import { SecretMask } from './secrets.js'
 import { CONTENT, FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.js'
 import { VaultKey } from './vault-key.js'
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { SecretMask } from '../secrets.js'
-import { hasModelText, maskEachModelText } from '../stream-mask.js'
+import type { SecretMask } from './secrets.js'
+import { hasModelText, maskEachModelText } from './stream-mask.js'
 import { blankString, ContentMask } from './content-mask.js'
 import { StreamFrames } from './stream-frames.js'
 

@@ -18,11 +18,11 @@ import {
   NOT_COMPRESSED,
   unreadableFrom,
 } from './compressed-bytes.js'
-import { natives } from './natives.js'
-import { CleanBodies } from './redaction/clean-bodies.js'
-import { blankText, ContentMask } from './redaction/content-mask.js'
-import { CUT_CHARACTER, type Redactor } from './redaction/redactor.js'
-import { type MaskText, StreamFrames } from './redaction/stream-frames.js'
+import { natives } from '../natives.js'
+import { CleanBodies } from './clean-bodies.js'
+import { blankText, ContentMask } from './content-mask.js'
+import { CUT_CHARACTER, type Redactor } from './redactor.js'
+import { type MaskText, StreamFrames } from './stream-frames.js'
 import { bufferOf, latin1, StreamMask } from './stream-mask.js'
 import { HIDDEN_MAX, HIDDEN_MIN } from './hidden-values.js'
 import { fingerprintOf } from './machine-key.js'
@@ -33,8 +33,8 @@ import { containsSecret, SETTING_VALUE, urlOf } from './secret-values.js'
 import { PostgresRows } from './postgres-rows.js'
 import { maskedParameters } from './sql-parameters.js'
 import type { NewEvent } from '@retake/tape/format'
-import { contentEncoding } from './headers.js'
-import type { MovedRoot } from './process-task.js'
+import { contentEncoding } from '../headers.js'
+import type { MovedRoot } from '../process-task.js'
 
 /**
  * Keeps secret values off the tape. A secret is replaced by a placeholder that names it. A replayed

@@ -1,5 +1,5 @@
 import { parseJson, pushTo, textMembers } from '@retake/tape/format'
-import { blankText } from './redaction/content-mask.js'
+import { blankText } from './content-mask.js'
 
 /** Masks a whole text, or a single piece; see `SecretMask`. */
 interface PieceMask {

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { errors } from '../errors.js'
-import { createPrivateFile } from '../machine-key.js'
+import { createPrivateFile } from './machine-key.js'
 import { natives } from '../natives.js'
 import { disk } from '../overlay/disk.js'
-import { keyFileOf } from '../runs/signing-key.js'
+import { keyFileOf } from './signing-key.js'
 import { digitsOf, hasLuhnDigit, ibanRest } from './patterns.js'
 
 const KEY_BYTES = 32

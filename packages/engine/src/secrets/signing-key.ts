@@ -4,7 +4,7 @@ import { attempt, type RunEvent } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { disk } from '../overlay/disk.js'
 import { outsideRuns } from '../scope.js'
-import { createPrivateFile, stateFolder } from '../machine-key.js'
+import { createPrivateFile, stateFolder } from './machine-key.js'
 
 /**
  * Purposes of the ed25519 keys of this machine and user. `seal` signs recordings and receipts,
