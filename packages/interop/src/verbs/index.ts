@@ -2,9 +2,9 @@ import type { VerbTable } from '@retake/runner/command-line'
 
 /** The commands of this package. */
 export const interopVerbs: VerbTable = {
-  receipt: ['Prove single steps of a run, and hide the rest', () => import('./receipt.js')],
-  'verify-receipt': ['Check a receipt, offline', () => import('./verify-receipt.js')],
-  keys: ['Manage the keys that sign and verify runs', () => import('./keys.js')],
+  receipt: ['Prove single steps of a run, and hide the rest', () => import('./receipt-make.js')],
+  'verify-receipt': ['Check a receipt, offline', () => import('./receipt-check.js')],
+  keys: ['Manage the keys that sign and verify runs', () => import('./receipt-keys.js')],
   export: ['Export a run for other tools', () => import('./export.js')],
   import: ['Import traces from other tools as runs', () => import('./import.js')],
 }

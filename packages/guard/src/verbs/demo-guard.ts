@@ -1,7 +1,7 @@
 import { printJson } from '@retake/runner/terminal'
 import type { Verb } from '@retake/runner/command-line'
 import { openTape } from '@retake/tape/node'
-import { auditRun } from './audit.js'
+import { auditRun } from './guard-audit.js'
 import { copyShipped, type ShippedFolder } from '@retake/runner/demo'
 import { Tour } from '@retake/runner/demo'
 
