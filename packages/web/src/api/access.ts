@@ -4,7 +4,7 @@ import type { RetakeError } from '@retake/tape/format'
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
-import { viewerErrors } from '../errors.js'
+import { viewerErrors } from './errors.js'
 import { type GuardEnv, plainPage, statusOfError, withCode } from './responses.js'
 
 type Page = Response | Promise<Response>

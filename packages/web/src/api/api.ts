@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { viewerErrors } from '../errors.js'
+import { viewerErrors } from './errors.js'
 import { BODY_SIDES, type BodySide } from '../model/run-source.js'
 import { checkChange } from './access.js'
 import { changeRoutes } from './change-routes.js'

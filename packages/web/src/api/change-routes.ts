@@ -2,7 +2,7 @@ import { isRecord } from '@retake/tape'
 import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { validator } from 'hono/validator'
-import { viewerErrors } from '../errors.js'
+import { viewerErrors } from './errors.js'
 import type {
   ApprovalDecisionRequest,
   ForkRequest,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { html, raw } from 'hono/html'
-import { STATUS } from '../errors.js'
+import { STATUS } from './errors.js'
 import type { Explained } from '../model/run-source.js'
 
 export interface GuardEnv {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { constants, deflateRawSync } from 'node:zlib'
-import { webRoot } from '../package-root.js'
+import { webRoot } from '../built/package-root.js'
 import { BLOCKS, type ReportAbout, type ReportParts } from './report-parts.js'
 
 const ENTITIES: Readonly<Record<string, string>> = {

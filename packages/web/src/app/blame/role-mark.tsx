@@ -3,9 +3,9 @@ import { failuresText, intervalText, ROLE_WORDS, roleWord } from '@retake/tape/p
 import { KindMark } from '../design/badge.js'
 import { classes } from '../design/classes.js'
 import { RateBar } from '../design/rate-bar.js'
-import { type Run, useRows } from '../run/use-run.js'
-import { StepLink } from '../step/field.js'
-import { VisibleText } from '../step/text.js'
+import { type Run, useRows } from '../run/data/use-run.js'
+import { StepLink } from '../values/field.js'
+import { VisibleText } from '../values/text.js'
 import { isSeen, ROLE_LOOKS } from './blame-view.js'
 import { useBlame } from './use-blame.js'
 

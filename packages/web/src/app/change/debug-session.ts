@@ -2,7 +2,7 @@ import type { Move, SessionPosition, SessionValue } from '../../api/run-reposito
 import type { Explained } from '../../model/run-source.js'
 import { explainError } from '../sources/backend-error.js'
 import type { LiveActions } from '../sources/backend.js'
-import { Store } from '../store.js'
+import { Store } from '../design/store.js'
 
 export interface Evaluated {
   readonly id: number

@@ -1,7 +1,7 @@
 import { isRecord } from '@retake/tape'
 import { useSyncExternalStore } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
-import { Store, useStore } from '../store.js'
+import { Store, useStore } from '../design/store.js'
 
 /**
  * Drafts by run and step. They survive closing the dialog and opening another step. Each tab has its

@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import type { Job } from '../../api/run-repository.js'
 import { isReconnected, useBackend, type ViewerBackend } from '../sources/backend.js'
-import { Store, useStore } from '../store.js'
+import { Store, useStore } from '../design/store.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
 

@@ -7,9 +7,9 @@ import { Badge, RunStatusBadge, StateBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { TextField } from '../design/fields.js'
 import { showError } from '../design/toast.js'
-import type { Run } from '../run/use-run.js'
+import type { Run } from '../run/data/use-run.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
-import { LongText } from '../step/text.js'
+import { LongText } from '../values/text.js'
 
 const LOOK_MS = 1000
 

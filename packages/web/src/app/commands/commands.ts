@@ -1,7 +1,7 @@
 import { useLayoutEffect, useMemo, useRef } from 'react'
 import { IS_MAC } from '../design/button.js'
 import { readRemembered, useRemembered } from '../design/remembered.js'
-import { Store, useStore } from '../store.js'
+import { Store, useStore } from '../design/store.js'
 
 /**
  * Runs the command of a key, except while the user types. In a dialog, only commands for dialogs run.

@@ -1,7 +1,7 @@
 import { blankRow, rowAt, toColumns } from '@retake/tape/present'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { RowStore } from '../run/row-store.js'
+import type { RowStore } from '../run/data/row-store.js'
 import { type PageCommand, GROUPS, keysOf } from './commands.js'
 import { commandItems, fuzzyMatch, runItems, stepItems } from './palette-items.js'
 

@@ -1,7 +1,7 @@
 import { localTime } from '@retake/tape/present'
 import type { RunCard } from '@retake/tape'
 import type { UnreadableRun } from '../../model/run-source.js'
-import type { RowStore } from '../run/row-store.js'
+import type { RowStore } from '../run/data/row-store.js'
 import { GROUPS, type PageCommand } from './commands.js'
 
 interface Match {

@@ -5,7 +5,7 @@ import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useSt
 import { Kbd } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { FinderDialog, FinderInput } from '../design/dialog.js'
-import { useOpenRun } from '../shell/page-frame.js'
+import { useOpenRun } from '../run/data/open-run.js'
 import { useBackend } from '../sources/backend.js'
 import { keysOf, useAllCommands, useKeySettings } from './commands.js'
 import { commandItems, type PaletteItem, runItems, stepItems } from './palette-items.js'

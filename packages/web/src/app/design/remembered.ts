@@ -1,4 +1,4 @@
-import { Store, useStore } from '../store.js'
+import { Store, useStore } from './store.js'
 
 /** Settings in local storage; in memory if it is not available. */
 const settings = new Map<string, Store<unknown>>()

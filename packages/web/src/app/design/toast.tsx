@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { explainError } from '../sources/backend-error.js'
-import { Store, useStore } from '../store.js'
+import { Store, useStore } from './store.js'
 import { Button, IconButton } from './button.js'
 import { classes } from './classes.js'
 import { CheckIcon, CloseIcon, CopyIcon } from './icons.js'

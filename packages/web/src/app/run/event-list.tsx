@@ -6,9 +6,9 @@ import { useCommands } from '../commands/commands.js'
 import { TextField } from '../design/fields.js'
 import { ErrorNote } from '../design/notes.js'
 import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
-import { lowerBound } from './row-store.js'
-import type { Run } from './use-run.js'
-import { route, useSearchChange } from './use-selection.js'
+import { lowerBound } from './data/row-store.js'
+import type { Run } from './data/use-run.js'
+import { route, useSearchChange } from './data/use-selection.js'
 
 const PAGE = 200
 

@@ -4,10 +4,10 @@ import { useId, useState } from 'react'
 import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { ChevronDownIcon, CloseIcon } from '../design/icons.js'
-import { type ChoiceField, choicesOf, type FilteredRows, isEmpty } from './row-filter.js'
-import { laneName, type RowStore } from './row-store.js'
-import type { Run } from './use-run.js'
-import type { Filtering } from './use-selection.js'
+import { type ChoiceField, choicesOf, type FilteredRows, isEmpty } from './data/row-filter.js'
+import { laneName, type RowStore } from './data/row-store.js'
+import type { Run } from './data/use-run.js'
+import type { Filtering } from './data/use-selection.js'
 
 interface FilterBarProps {
   readonly run: Run

@@ -28,11 +28,11 @@ import { lazyPart } from '../design/lazy-part.js'
 import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
-import { VisibleText } from '../step/text.js'
-import type { RowStore } from './row-store.js'
-import { type Reading, type Run, useRows, useRun } from './use-run.js'
+import { VisibleText } from '../values/text.js'
+import type { RowStore } from './data/row-store.js'
+import { type Reading, type Run, useRows, useRun } from './data/use-run.js'
 import { RunWorkspace } from './run-workspace.js'
-import { useFilter, useList, useNarrow, useSelection } from './use-selection.js'
+import { useFilter, useList, useNarrow, useSelection } from './data/use-selection.js'
 
 const [MODEL, CRASH, FAILED] = [
   KINDS.indexOf('model'),

@@ -1,14 +1,14 @@
 import { count } from '@retake/tape/present'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
-import { BlamePanel } from '../blame/blame-panel.js'
+import { BlamePanel } from '../findings/blame-panel.js'
 import { BlameSign } from '../blame/role-mark.js'
 import { useBlame, useBlameCommands } from '../blame/use-blame.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
-import { FixPanel, FixSign, useFixCommands } from '../fix/fix-panel.js'
+import { FixPanel, FixSign, useFixCommands } from '../findings/fix-panel.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
 import {
@@ -27,12 +27,12 @@ import {
   moveBy,
   moveInLane,
   moveToFailed,
-} from './row-filter.js'
+} from './data/row-filter.js'
 import { StepList } from './step-list.js'
 import { Transcript } from './transcript.js'
 import { TimelinePanel } from './timeline/timeline.js'
-import { type Run, useRows } from './use-run.js'
-import { useStore } from '../store.js'
+import { type Run, useRows } from './data/use-run.js'
+import { useStore } from '../design/store.js'
 import {
   followedRun,
   useFilter,
@@ -40,7 +40,7 @@ import {
   useNarrow,
   useSelection,
   useShownRows,
-} from './use-selection.js'
+} from './data/use-selection.js'
 
 function useRunCommands(
   run: Run,

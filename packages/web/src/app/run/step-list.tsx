@@ -9,11 +9,11 @@ import { StepStateBadge, useWaiting } from '../change/waiting-approvals.js'
 import { Badge, KindMark, OriginBadge } from '../design/badge.js'
 import { classes } from '../design/classes.js'
 import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
-import type { FilteredRows } from './row-filter.js'
-import { laneName } from './row-store.js'
-import type { Run } from './use-run.js'
-import { useStore } from '../store.js'
-import { followedRun, useSelection } from './use-selection.js'
+import type { FilteredRows } from './data/row-filter.js'
+import { laneName } from './data/row-store.js'
+import type { Run } from './data/use-run.js'
+import { useStore } from '../design/store.js'
+import { followedRun, useSelection } from './data/use-selection.js'
 
 const ROW_HEIGHT = 28
 

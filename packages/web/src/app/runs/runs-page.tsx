@@ -17,7 +17,7 @@ import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyCommand } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type ConnectionChange, isReconnected, useBackend, useRefresh } from '../sources/backend.js'
-import { VisibleText } from '../step/text.js'
+import { VisibleText } from '../values/text.js'
 import {
   countByStatus,
   filterRuns,

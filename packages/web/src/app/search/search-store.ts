@@ -1,6 +1,6 @@
 import type { RunSource, SearchHit } from '../../model/run-source.js'
-import { Store } from '../store.js'
-import { tabOfField } from '../step/field-path.js'
+import { Store } from '../design/store.js'
+import { tabOfField } from '../values/field-path.js'
 
 export interface SearchState {
   readonly query: string

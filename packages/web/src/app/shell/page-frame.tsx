@@ -14,23 +14,11 @@ import {
   SunIcon,
 } from '../design/icons.js'
 import { Menu } from '../design/menu.js'
-import type { Run } from '../run/use-run.js'
+import { useOfferedRun } from '../run/data/open-run.js'
+import type { Run } from '../run/data/use-run.js'
 import { SearchNote } from '../search/search-dialog.js'
 import { type ConnectionChange, useBackend } from '../sources/backend.js'
-import { Store, useStore } from '../store.js'
 import { type Theme, useTheme } from './theme.js'
-
-/** The run of the current page, whose steps the palette and search find. */
-const openRun = new Store<Run | undefined>(undefined)
-
-function useOfferedRun(run: Run | undefined): void {
-  useEffect(() => {
-    if (run !== undefined) openRun.set(run)
-  }, [run])
-  useEffect(() => () => openRun.set(undefined), [])
-}
-
-export const useOpenRun = (): Run | undefined => useStore(openRun)
 
 const THEMES: readonly { id: Theme; title: string; icon: React.ReactNode }[] = [
   { id: 'light', title: 'Light', icon: <SunIcon /> },

@@ -8,11 +8,11 @@ import { Choice } from '../design/fields.js'
 import { DownloadIcon } from '../design/icons.js'
 import { QueryNote } from '../design/notes.js'
 import { showToast } from '../design/toast.js'
-import type { Run } from '../run/use-run.js'
-import { EventFold, Field } from './field.js'
-import { jsonIn, JsonTree } from './json-tree.js'
-import { hexLine, hexLineCount, indexed } from './text-parts.js'
-import { LongText, VisibleText } from './text.js'
+import type { Run } from '../run/data/use-run.js'
+import { EventFold, Field } from '../values/field.js'
+import { jsonIn, JsonTree } from '../values/json-tree.js'
+import { hexLine, hexLineCount, indexed } from '../values/text-parts.js'
+import { LongText, VisibleText } from '../values/text.js'
 
 /** Number of bytes shown. A download contains all of them. */
 const SHOWN = 65_536

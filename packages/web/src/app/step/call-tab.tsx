@@ -4,11 +4,11 @@ import type { CallView } from '../../model/run-source.js'
 import { Badge, Facts } from '../design/badge.js'
 import { DownloadBody } from './body-panel.js'
 import { ErrorView } from './error-tab.js'
-import { Field, FieldSection, type TabProps } from './field.js'
+import { Field, FieldSection, type TabProps } from '../values/field.js'
 import { type ChatLook, ChatLookProvider, ToolContent } from './message-view.js'
-import { indexed } from './text-parts.js'
-import { LongText, Lossy, VisibleText } from './text.js'
-import { JsonTree } from './json-tree.js'
+import { indexed } from '../values/text-parts.js'
+import { LongText, Lossy, VisibleText } from '../values/text.js'
+import { JsonTree } from '../values/json-tree.js'
 
 export function CallTab({ run, detail }: TabProps) {
   const { call, kind, label } = detail

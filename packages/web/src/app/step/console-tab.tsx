@@ -4,9 +4,9 @@ import { useState } from 'react'
 import type { ConsolePart } from '../../model/run-source.js'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
-import { readFieldPath } from './field-path.js'
-import { Field, splitAtMoment, type TabProps, useFieldLinks } from './field.js'
-import { LongText, Lossy } from './text.js'
+import { readFieldPath } from '../values/field-path.js'
+import { Field, splitAtMoment, type TabProps, useFieldLinks } from '../values/field.js'
+import { LongText, Lossy } from '../values/text.js'
 import { Checkbox } from '../design/fields.js'
 
 const PAGE = 400

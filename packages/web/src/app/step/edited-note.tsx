@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query'
 import type { EditableText } from '../../api/run-repository.js'
 import type { RunHead } from '../../model/run-source.js'
 import { useBackend } from '../sources/backend.js'
-import { readFieldPath } from './field-path.js'
-import { asClipped } from './json-tree.js'
-import { indexed } from './text-parts.js'
-import { VisibleText } from './text.js'
+import { readFieldPath } from '../values/field-path.js'
+import { asClipped } from '../values/json-tree.js'
+import { indexed } from '../values/text-parts.js'
+import { VisibleText } from '../values/text.js'
 
 const SHOWN = 400
 

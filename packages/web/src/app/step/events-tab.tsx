@@ -4,10 +4,10 @@ import { useState } from 'react'
 import type { EventRow, RunSource, StepDetail } from '../../model/run-source.js'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
-import type { Run } from '../run/use-run.js'
-import { EventFold, fieldMoment, type TabProps } from './field.js'
-import { JsonTree } from './json-tree.js'
-import { VisibleText } from './text.js'
+import type { Run } from '../run/data/use-run.js'
+import { EventFold, fieldMoment, type TabProps } from '../values/field.js'
+import { JsonTree } from '../values/json-tree.js'
+import { VisibleText } from '../values/text.js'
 
 const BATCH = 2000
 

@@ -2,9 +2,9 @@ import type { HeaderPair } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { Badge } from '../design/badge.js'
 import { BodyPanel } from './body-panel.js'
-import { Field, FieldSection, type TabProps } from './field.js'
-import { encodingUndone, indexed } from './text-parts.js'
-import { LongText, VisibleText } from './text.js'
+import { Field, FieldSection, type TabProps } from '../values/field.js'
+import { encodingUndone, indexed } from '../values/text-parts.js'
+import { LongText, VisibleText } from '../values/text.js'
 
 /** True for the mask of a secret, which was never recorded. */
 const isMasked = (value: string): boolean => value.includes('retake-hidden')

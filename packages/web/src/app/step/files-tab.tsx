@@ -12,8 +12,8 @@ import {
   StepLink,
   type TabProps,
   useFieldLinks,
-} from './field.js'
-import { VisibleText } from './text.js'
+} from '../values/field.js'
+import { VisibleText } from '../values/text.js'
 
 const PAGE = 300
 

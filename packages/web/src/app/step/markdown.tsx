@@ -1,7 +1,7 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import { memo, type ReactNode } from 'react'
-import { indexed } from './text-parts.js'
-import { VisibleText } from './text.js'
+import { indexed } from '../values/text-parts.js'
+import { VisibleText } from '../values/text.js'
 
 /** Maximum length of a text and of a paragraph. Parsing time is quadratic in the latter. */
 const LENGTH_MAX = 30_000

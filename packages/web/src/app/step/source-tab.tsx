@@ -3,10 +3,10 @@ import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import { copyWithToast } from '../design/toast.js'
 import type { SourceExcerpt } from '../../model/run-source.js'
-import type { Run } from '../run/use-run.js'
+import type { Run } from '../run/data/use-run.js'
 import { useBackend } from '../sources/backend.js'
-import { Field, type TabProps } from './field.js'
-import { VisibleText } from './text.js'
+import { Field, type TabProps } from '../values/field.js'
+import { VisibleText } from '../values/text.js'
 
 export function SourceView({ run, site }: { run: Run; site: string }) {
   const excerpt = useQuery({

@@ -6,10 +6,10 @@ import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Choice } from '../design/fields.js'
 import { QueryNote } from '../design/notes.js'
-import { lowerBound } from '../run/row-store.js'
-import { FieldSection, type TabProps } from './field.js'
+import { lowerBound } from '../run/data/row-store.js'
+import { FieldSection, type TabProps } from '../values/field.js'
 import { MessageView } from './message-view.js'
-import { indexed } from './text-parts.js'
+import { indexed } from '../values/text-parts.js'
 
 /** Recorded speed, four times as fast, or about a second in total. */
 const SPEEDS = ['1', '4', 'max'] as const

@@ -6,7 +6,7 @@ import { cliErrors } from '@retake/runner/errors'
 import type { RunStore } from '@retake/runner/runs'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
 import { FileCache, openStored, withMark } from '../runs/run-models.js'
-import { webEntry } from '../../package-root.js'
+import { webEntry } from '../../built/package-root.js'
 
 /** Number of cached results; each contains the texts of all differences. */
 const CACHED_MAX = 6

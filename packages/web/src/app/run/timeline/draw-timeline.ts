@@ -1,8 +1,8 @@
 import { duration, KINDS, STATES } from '@retake/tape/present'
 import { useEffect, useState } from 'react'
 import { ROLE_LOOKS, SEEN_ROLES } from '../../blame/blame-view.js'
-import type { FilteredRows } from '../row-filter.js'
-import type { ListColumns } from '../row-store.js'
+import type { FilteredRows } from '../data/row-filter.js'
+import type { ListColumns } from '../data/row-store.js'
 import {
   firstReaching,
   type Heat,

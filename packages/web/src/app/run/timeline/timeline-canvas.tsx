@@ -11,8 +11,8 @@ import {
 } from '@retake/tape/present'
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import { RoleName, roleText } from '../../blame/role-mark.js'
-import type { Run } from '../use-run.js'
-import { useSelection } from '../use-selection.js'
+import type { Run } from '../data/use-run.js'
+import { useSelection } from '../data/use-selection.js'
 import {
   AXIS_HEIGHT,
   belowLanes,

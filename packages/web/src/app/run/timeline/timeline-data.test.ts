@@ -1,7 +1,7 @@
 import { KINDS, roleWord, STATES, type StepRow, toColumns } from '@retake/tape/present'
 import { expect, test } from 'vitest'
 import type { RunHead } from '../../../model/run-source.js'
-import { makeListColumns, RowStore } from '../row-store.js'
+import { makeListColumns, RowStore } from '../data/row-store.js'
 import {
   firstReaching,
   heatOf,

@@ -2,8 +2,8 @@ import type { BlamedStep } from '@retake/tape'
 import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
 import type { LaneHead, RunHead } from '../../../model/run-source.js'
 import { type BlameView, isSeen, SEEN_ROLES } from '../../blame/blame-view.js'
-import { rowEndOf } from '../row-filter.js'
-import { laneName, type ListColumns, lowerBound, type RowStore } from '../row-store.js'
+import { rowEndOf } from '../data/row-filter.js'
+import { laneName, type ListColumns, lowerBound, type RowStore } from '../data/row-store.js'
 import { mergeSpans, TimeScale } from './timeline-view.js'
 
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const

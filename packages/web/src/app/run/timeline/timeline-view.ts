@@ -1,4 +1,4 @@
-import { lowerBound } from '../row-store.js'
+import { lowerBound } from '../data/row-store.js'
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 const STEPS = [

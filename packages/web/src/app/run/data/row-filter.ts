@@ -6,7 +6,7 @@ import {
   type RowState,
   STATES,
 } from '@retake/tape/present'
-import { CRASH_LABEL } from '../../model/run-source.js'
+import { CRASH_LABEL } from '../../../model/run-source.js'
 import { type ListColumns, lowerBound, type RowStore } from './row-store.js'
 
 const FAILED = STATES.indexOf('failed')

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import type { Explained, RunHead, RunSource } from '../../model/run-source.js'
-import { useBackend, type ViewerBackend } from '../sources/backend.js'
-import { Store, useStore } from '../store.js'
+import type { Explained, RunHead, RunSource } from '../../../model/run-source.js'
+import { useBackend, type ViewerBackend } from '../../sources/backend.js'
+import { Store, useStore } from '../../design/store.js'
 import { RowStore } from './row-store.js'
-import { explainError } from '../sources/backend-error.js'
+import { explainError } from '../../sources/backend-error.js'
 
 export interface Reading {
   readonly head: RunHead | undefined

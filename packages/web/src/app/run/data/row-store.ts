@@ -11,7 +11,7 @@ import {
   type StepRow,
   toColumns,
 } from '@retake/tape/present'
-import { CRASH_LABEL } from '../../model/run-source.js'
+import { CRASH_LABEL } from '../../../model/run-source.js'
 
 export const laneName = (id: number, name: string | undefined): string =>
   name ?? (id === 0 ? 'main' : `lane ${id}`)

@@ -1,7 +1,7 @@
 import { type RowMessage, type RowState, type StepRow, toColumns } from '@retake/tape/present'
 import { describe, expect, test, vi } from 'vitest'
-import type { RunHead, RunSource } from '../../model/run-source.js'
-import type { ViewerBackend } from '../sources/backend.js'
+import type { RunHead, RunSource } from '../../../model/run-source.js'
+import type { ViewerBackend } from '../../sources/backend.js'
 import { RunReader } from './use-run.js'
 
 type Change = Parameters<Parameters<ViewerBackend['watch']>[0]>[0]

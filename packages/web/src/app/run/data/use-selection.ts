@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import { FilteredRows, type RowFilter } from './row-filter.js'
 import type { RowStore } from './row-store.js'
-import { Store } from '../store.js'
+import { Store } from '../../design/store.js'
 import { useRows } from './use-run.js'
 import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 

@@ -17,10 +17,10 @@ import { useRef, useState } from 'react'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { SearchPanel, Terms } from '../design/notes.js'
-import type { Run } from '../run/use-run.js'
-import { FieldSection } from '../step/field.js'
-import { indexed } from '../step/text-parts.js'
-import { Remarks, VisibleText } from '../step/text.js'
+import type { Run } from '../run/data/use-run.js'
+import { FieldSection } from '../values/field.js'
+import { indexed } from '../values/text-parts.js'
+import { Remarks, VisibleText } from '../values/text.js'
 import {
   type BlameView,
   type EvidenceGroup,
@@ -30,11 +30,11 @@ import {
   riskPoints,
   riskScale,
   type RiskScale,
-} from './blame-view.js'
-import { RateLine, RoleName, StepName } from './role-mark.js'
-import { blameCommand, useBlame } from './use-blame.js'
+} from '../blame/blame-view.js'
+import { RateLine, RoleName, StepName } from '../blame/role-mark.js'
+import { blameCommand, useBlame } from '../blame/use-blame.js'
 import { useSize } from '../run/timeline/timeline-canvas.js'
-import { useSelection } from '../run/use-selection.js'
+import { useSelection } from '../run/data/use-selection.js'
 
 /** Above this number of points, only the line is drawn. */
 const DOTS_MAX = 200

@@ -8,7 +8,7 @@ import {
 } from '@retake/tape/present'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CRASH_LABEL } from '../../model/run-source.js'
+import { CRASH_LABEL } from '../../../model/run-source.js'
 import { RowStore } from './row-store.js'
 
 const rowOf = (label: string, changes: Partial<StepRow> = {}): StepRow => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAddress, writeAddress } from '../shell/address.js'
+import { readAddress, writeAddress } from '../../sources/address.js'
 import { readRunSearch } from './use-selection.js'
 
 test('a filter is the same after it stood in an address', () => {

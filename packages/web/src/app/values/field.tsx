@@ -3,8 +3,8 @@ import { createContext, type ReactNode, use, useCallback, useMemo, useState } fr
 import type { StepDetail } from '../../model/run-source.js'
 import { LinkIcon } from '../design/icons.js'
 import { copyWithToast } from '../design/toast.js'
-import type { Run } from '../run/use-run.js'
-import { useSelection } from '../run/use-selection.js'
+import type { Run } from '../run/data/use-run.js'
+import { useSelection } from '../run/data/use-selection.js'
 import { keysWithin } from './field-path.js'
 
 /** The event of the answer to a step, or else its first event. */

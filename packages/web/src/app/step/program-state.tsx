@@ -5,11 +5,16 @@ import { fieldLook } from '../design/fields.js'
 import { CloseIcon } from '../design/icons.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
 import type { LiveActions } from '../sources/backend.js'
-import { describeTree, JsonTree } from '../step/json-tree.js'
-import { type LiveStateProps, StateDetail } from '../step/state-tab.js'
-import { type DebugSession, debugSessionOf, debugText, type Evaluated } from './debug-session.js'
-import { useStore } from '../store.js'
-import { reasonOf, useAbilities } from './use-abilities.js'
+import { describeTree, JsonTree } from '../values/json-tree.js'
+import { type LiveStateProps, StateDetail } from './state-detail.js'
+import {
+  type DebugSession,
+  debugSessionOf,
+  debugText,
+  type Evaluated,
+} from '../change/debug-session.js'
+import { useStore } from '../design/store.js'
+import { reasonOf, useAbilities } from '../change/use-abilities.js'
 
 /** An object with `$type` represents something that JSON cannot express. */
 const hasParts = (json: unknown): boolean =>
