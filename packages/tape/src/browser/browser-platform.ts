@@ -1,6 +1,6 @@
 import { Tape, type TapeOptions } from '../format/tape.js'
 import type { TapePlatform } from '../format/platform.js'
-import { crc32Of, joinBytes } from '../format/bytes.js'
+import { crc32Of, joinBytes } from '../format/values/bytes.js'
 import { inflateAt, inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'
 

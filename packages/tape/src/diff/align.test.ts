@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { align, type Pair } from './align.js'
 import { lazySketch, sketchOf, type Alignable } from './align.js'
-import { hashText } from '../values/hash-text.js'
+import { hashText } from '../format/values/hash-text.js'
 
 const item = (text: string, family = 'step'): Alignable => ({
   digest: hashText(family + text),

@@ -1,5 +1,5 @@
-import { defined } from '../values/json-shape.js'
-import { hashText } from '../values/hash-text.js'
+import { defined } from '../format/values/json-shape.js'
+import { hashText } from '../format/values/hash-text.js'
 import type { StepProfile } from './step-content.js'
 
 /** An item of a sequence, as `align` sees it. */

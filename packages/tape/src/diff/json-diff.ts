@@ -1,5 +1,5 @@
 import { innerPath, memberPath, parseContainer } from './json-value.js'
-import { defined, isRecord } from '../values/json-shape.js'
+import { defined, isRecord } from '../format/values/json-shape.js'
 
 /** A difference between two values. The key of a side without a value is missing. */
 export interface ValueDiff {

@@ -1,8 +1,8 @@
-import { attempt } from '../values/attempt.js'
-import { parseJson, isRecord, type JsonRecord } from '../values/json-shape.js'
-import { plainJson } from '../values/plain-json.js'
-import { toWire } from '../values/to-wire.js'
-import { utf8 } from '../format/bytes.js'
+import { attempt } from '../format/values/attempt.js'
+import { parseJson, isRecord, type JsonRecord } from '../format/values/json-shape.js'
+import { plainJson } from '../format/values/plain-json.js'
+import { toWire } from '../format/values/to-wire.js'
+import { utf8 } from '../format/values/bytes.js'
 
 /** Path of a member: `a.b`, or `a["odd key"]`. */
 export const memberPath = (path: string, key: string): string => {

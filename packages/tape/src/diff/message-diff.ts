@@ -1,5 +1,5 @@
 import type { Message, MessagePart } from '../providers/message.js'
-import { hashText } from '../values/hash-text.js'
+import { hashText } from '../format/values/hash-text.js'
 import { asJson, parseContainer } from './json-value.js'
 import { align } from './align.js'
 import { lazySketch, type Alignable } from './align.js'

@@ -1,7 +1,7 @@
-import { defined } from '../values/json-shape.js'
+import { defined } from '../format/values/json-shape.js'
 import type { OutputEvent } from '../format/events.js'
 import type { RunView } from '../read-model/run-view.js'
-import { hashText } from '../values/hash-text.js'
+import { hashText } from '../format/values/hash-text.js'
 
 import { align, type Alignable, lazySketch } from './align.js'
 

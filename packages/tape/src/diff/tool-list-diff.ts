@@ -1,5 +1,5 @@
 import type { RunView } from '../read-model/run-view.js'
-import { isRecord } from '../values/json-shape.js'
+import { isRecord } from '../format/values/json-shape.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
 /** A tool that both servers offer, with its changes: description, input schema, annotations. */

@@ -4,12 +4,12 @@ import type { BodyForm } from '../format/events.js'
 import type { Exchange } from '../read-model/exchange.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
-import { toWire } from '../values/to-wire.js'
+import { toWire } from '../format/values/to-wire.js'
 import { answerFormat } from '../providers/find-provider.js'
 import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
-import { isRecord, type JsonRecord, recordOf } from '../values/json-shape.js'
+import { isRecord, type JsonRecord, recordOf } from '../format/values/json-shape.js'
 import { makeReply } from '../providers/reply.js'
-import { fromBase64, toBase64, utf8 } from '../format/bytes.js'
+import { fromBase64, toBase64, utf8 } from '../format/values/bytes.js'
 
 /**
  * Data that a user edits: plain JSON, and what it represents. Numbers beyond the safe integers of

@@ -1,4 +1,4 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import { encodeBody } from '../format/event-body.js'
 import { tapeErrors } from '../format/errors.js'
 import type {
@@ -11,15 +11,15 @@ import type {
   ResultEvent,
   TapeEvent,
 } from '../format/events.js'
-import { fromWire } from '../values/from-wire.js'
-import { defined, isRecord } from '../values/json-shape.js'
+import { fromWire } from '../format/values/from-wire.js'
+import { defined, isRecord } from '../format/values/json-shape.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { editableValue, type Payload, whyNothing } from './answer-payload.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
-import { joinBytes, utf8 } from '../format/bytes.js'
+import { joinBytes, utf8 } from '../format/values/bytes.js'
 
 export const drawPayload = (tape: TapeLike, seq: number): Payload => ({
   kind: 'value',

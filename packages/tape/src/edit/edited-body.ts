@@ -1,7 +1,7 @@
 import { tapeErrors } from '../format/errors.js'
 import type { HeaderPair } from '../format/events.js'
 import { headerValue } from '../http/http1.js'
-import { isRecord, recordOf } from '../values/json-shape.js'
+import { isRecord, recordOf } from '../format/values/json-shape.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { answerFormat } from '../providers/find-provider.js'
 import type { AnswerFormat } from '../providers/provider.js'

@@ -1,5 +1,5 @@
 import { tapeErrors } from '../format/errors.js'
-import { isRecord, parseJson } from '../values/json-shape.js'
+import { isRecord, parseJson } from '../format/values/json-shape.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'

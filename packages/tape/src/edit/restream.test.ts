@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseSse, type SseEvent } from '../http/sse.js'
-import type { JsonRecord } from '../values/json-shape.js'
+import type { JsonRecord } from '../format/values/json-shape.js'
 import { answerFormat } from '../providers/find-provider.js'
 import type { AnswerFormat } from '../providers/provider.js'
 import { sseFrame } from '../providers/wire-answer.js'

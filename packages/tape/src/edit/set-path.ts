@@ -1,6 +1,6 @@
 import { tapeErrors } from '../format/errors.js'
-import { isRecord } from '../values/json-shape.js'
-import { setOwn } from '../values/stable-stringify.js'
+import { isRecord } from '../format/values/json-shape.js'
+import { setOwn } from '../format/values/stable-stringify.js'
 
 /** One element of a path. A quoted key is never an index. */
 export interface PathKey {

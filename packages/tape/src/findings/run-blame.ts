@@ -1,5 +1,5 @@
 import type { BlamedStep, BlameFindings } from './blame-findings.js'
-import { isRecord } from '../values/json-shape.js'
+import { isRecord } from '../format/values/json-shape.js'
 import type { SearchedStepWords } from '../present/blame-words.js'
 
 /** Worst first. Of several steps at one pixel, the worst is shown. */

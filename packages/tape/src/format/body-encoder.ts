@@ -1,10 +1,10 @@
 import { SHORT_BODY_MAX_BYTES } from './chain.js'
 import type { Envelope } from './codec.js'
-import { type Delta, DeltaEncoder } from './delta/delta-encoder.js'
-import { toOps, toParts } from './delta/recipe.js'
+import { type Delta, DeltaEncoder } from './delta-encoder.js'
+import { toOps, toParts } from './recipe.js'
 import type { WriterPlatform } from './platform.js'
 import type { TapeEvent } from './events.js'
-import { joinBytes } from './bytes.js'
+import { joinBytes } from './values/bytes.js'
 
 /**
  * Smaller bodies are not compressed: it saves a few bytes, and starting zlib takes longer than all

@@ -1,6 +1,6 @@
-import { firstIndex } from '../values/collections.js'
+import { firstIndex } from './values/collections.js'
 import { bodySize, type Envelope } from './codec.js'
-import { fromOps, fromParts, literal, type Recipe } from './delta/recipe.js'
+import { fromOps, fromParts, literal, type Recipe } from './recipe.js'
 import type { TapePlatform } from './platform.js'
 import { tapeErrors } from './errors.js'
 import { type Frame, type Frames, inflatedMaxBytes } from './frames.js'

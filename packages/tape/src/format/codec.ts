@@ -1,5 +1,5 @@
 import type { TapePlatform } from './platform.js'
-import { isTooDeep } from '../values/json-shape.js'
+import { isTooDeep } from './values/json-shape.js'
 import { detailsProblem, envelopeProblem, eventProblem } from './check-records.js'
 import type { NewEvent, RunDetails, TapeEvent } from './events.js'
 

@@ -1,4 +1,4 @@
-import { parseJson } from '../values/json-shape.js'
+import { parseJson } from './values/json-shape.js'
 import type { TapeEvent } from './events.js'
 import type { TapeLike } from './tape-like.js'
 

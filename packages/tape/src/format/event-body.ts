@@ -1,7 +1,7 @@
 import type { BodyForm } from './events.js'
-import { isTooDeep, VALUE_DEPTH_MAX } from '../values/json-shape.js'
-import { asBuffer, fromWire } from '../values/from-wire.js'
-import { toWire, type ToWireOptions } from '../values/to-wire.js'
+import { isTooDeep, VALUE_DEPTH_MAX } from './values/json-shape.js'
+import { asBuffer, fromWire } from './values/from-wire.js'
+import { toWire, type ToWireOptions } from './values/to-wire.js'
 
 const encoder = new TextEncoder()
 /** Node pools memory for short Buffers; separate allocations would have to be freed, too. */

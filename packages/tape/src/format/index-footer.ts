@@ -1,7 +1,7 @@
 import { checkLine, encodeRecord } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
-import { attempt } from '../values/attempt.js'
-import { isRecord } from '../values/json-shape.js'
+import { attempt } from './values/attempt.js'
+import { isRecord } from './values/json-shape.js'
 import { inflatedMaxBytes } from './frames.js'
 import { digitCount } from './put-text.js'
 

@@ -3,7 +3,7 @@ import type { WriterPlatform } from './platform.js'
 import { literalBytes } from './body-reader.js'
 import { type Frame, type Frames, inflatedMaxBytes } from './frames.js'
 import { encodeIndex } from './index-footer.js'
-import { joinBytes } from './bytes.js'
+import { joinBytes } from './values/bytes.js'
 
 /**
  * A packed tape has its run record, seal and index unchanged. All records between them are in

@@ -1,5 +1,5 @@
-import { attempt } from '../values/attempt.js'
-import { fromBase64 } from './bytes.js'
+import { attempt } from './values/attempt.js'
+import { fromBase64 } from './values/bytes.js'
 import type { TapePlatform } from './platform.js'
 import type { SealEvent } from './events.js'
 

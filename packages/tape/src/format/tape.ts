@@ -8,7 +8,7 @@ import type { Frames } from './frames.js'
 import { Chain } from './chain.js'
 import { type Damage, type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type VerifyResult, verifyTape } from './verify.js'
-import { attempt } from '../values/attempt.js'
+import { attempt } from './values/attempt.js'
 
 export interface TapeOptions {
   /** The tape of the run that a branch continues. Without it, only the branch's own events can be read. */

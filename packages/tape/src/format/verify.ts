@@ -1,4 +1,4 @@
-import { defined } from '../values/json-shape.js'
+import { defined } from './values/json-shape.js'
 import { Chain, SHORT_BODY_MAX_BYTES } from './chain.js'
 import { bodySize } from './codec.js'
 import { laterReference } from './check-records.js'

@@ -6,9 +6,9 @@ import type {
   GuardIntent,
   ServedFrom,
 } from './guard-facts.js'
-import { fromBase64, toBase64 } from '../format/bytes.js'
+import { fromBase64, toBase64 } from '../format/values/bytes.js'
 import { guardNoteProblem } from '../format/check-records.js'
-import { parseJson } from '../values/json-shape.js'
+import { parseJson } from '../format/values/json-shape.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**

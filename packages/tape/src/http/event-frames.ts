@@ -1,7 +1,7 @@
-import { attempt } from '../values/attempt.js'
-import { crc32Of, fromBase64, joinBytes } from '../format/bytes.js'
+import { attempt } from '../format/values/attempt.js'
+import { crc32Of, fromBase64, joinBytes } from '../format/values/bytes.js'
 import { parseSse, type SseEvent, type TimedChunk } from './sse.js'
-import { parseJson, recordOf } from '../values/json-shape.js'
+import { parseJson, recordOf } from '../format/values/json-shape.js'
 
 /**
  * Parses lines of JSON as events, from chunks that may be split anywhere. The last line counts even

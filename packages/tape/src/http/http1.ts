@@ -3,7 +3,7 @@
  * sees only a socket, and by the read model, which sees only what was recorded. It is a lenient
  * parser: it accepts more than a server should.
  */
-import { joinBytes } from '../format/bytes.js'
+import { joinBytes } from '../format/values/bytes.js'
 import type { HeaderPair } from '../format/events.js'
 
 const CR = 13

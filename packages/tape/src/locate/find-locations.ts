@@ -1,4 +1,4 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import type {
   BodyForm,
   CallEvent,
@@ -11,12 +11,12 @@ import type {
   WriteEvent,
 } from '../format/events.js'
 import { fileFunctionName } from '../format/file-functions.js'
-import { defined, parseJson } from '../values/json-shape.js'
+import { defined, parseJson } from '../format/values/json-shape.js'
 import { isEnvironmentNote, readsOf } from '../format/environment-reads.js'
 import type { RunView } from '../read-model/run-view.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
-import { utf8 } from '../format/bytes.js'
+import { utf8 } from '../format/values/bytes.js'
 import { wireAsJson } from '../diff/json-value.js'
 import type { Occurrence, SourceKind } from './locate.js'
 import type { Hit, ValueMatcher } from './search-pieces.js'

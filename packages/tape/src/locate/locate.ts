@@ -1,8 +1,8 @@
-import { defined } from '../values/json-shape.js'
+import { defined } from '../format/values/json-shape.js'
 import type { RunView } from '../read-model/run-view.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
-import { hashText } from '../values/hash-text.js'
+import { hashText } from '../format/values/hash-text.js'
 import { findLocations, type ValueSearch } from './find-locations.js'
 import {
   ExactMatcher,

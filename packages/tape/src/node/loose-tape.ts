@@ -5,7 +5,7 @@ import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
 import { deflateRawSync } from './native.js'
 import { nodePlatform } from './node-platform.js'
-import { joinBytes } from '../format/bytes.js'
+import { joinBytes } from '../format/values/bytes.js'
 
 /** Deflate without compression: as fast to decode as copying. */
 const storingPlatform = {

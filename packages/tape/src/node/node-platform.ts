@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { ZlibOptions } from 'node:zlib'
-import { crc32Of } from '../format/bytes.js'
+import { crc32Of } from '../format/values/bytes.js'
 import type { WriterPlatform } from '../format/platform.js'
 import {
   crc32,

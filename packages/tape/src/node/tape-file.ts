@@ -1,4 +1,4 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import { dirname } from 'node:path'
 import { type TapeError, tapeErrors } from '../format/errors.js'
 import type { Durability } from '../format/events.js'

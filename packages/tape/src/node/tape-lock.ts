@@ -1,4 +1,4 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import { tapeErrors } from '../format/errors.js'
 import type { RunEvent, TapeCreator } from '../format/events.js'
 import {

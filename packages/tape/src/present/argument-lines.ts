@@ -1,4 +1,4 @@
-import { stableStringify } from '../values/stable-stringify.js'
+import { stableStringify } from '../format/values/stable-stringify.js'
 
 /** Names of arguments to show first: amounts and targets. */
 const FIRST =

@@ -1,6 +1,6 @@
 /** Words and figures to show, the same in the terminal, on the page and in exports. */
-export { cutAt } from '../format/clip-text.js'
-export { valueTexts } from '../format/value-text.js'
+export { cutAt } from '../format/values/clip-text.js'
+export { valueTexts } from '../format/values/value-text.js'
 export * from './argument-lines.js'
 export * from './blame-words.js'
 export * from './figures.js'

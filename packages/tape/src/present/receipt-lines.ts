@@ -1,5 +1,5 @@
-import { utf8 } from '../format/bytes.js'
-import { clipText } from '../format/clip-text.js'
+import { utf8 } from '../format/values/bytes.js'
+import { clipText } from '../format/values/clip-text.js'
 import type { TapeEvent } from '../format/events.js'
 import type { SignatureState } from '../format/seal.js'
 import type { CheckedReceipt, ProvenCall } from '../receipts/receipt.js'

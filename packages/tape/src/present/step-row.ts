@@ -1,4 +1,4 @@
-import { clipText } from '../format/clip-text.js'
+import { clipText } from '../format/values/clip-text.js'
 import { originOf, type StepOrigin } from '../read-model/step.js'
 import type { Step, StepKind, StepState } from '../read-model/step.js'
 import type { RunTotals } from '../read-model/step.js'

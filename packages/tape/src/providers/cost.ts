@@ -1,7 +1,7 @@
 import type { Price, PriceTable } from './price.js'
 import { PROVIDERS } from './find-provider.js'
 import type { Usage } from './usage.js'
-import { defined } from '../values/json-shape.js'
+import { defined } from '../format/values/json-shape.js'
 
 /**
  * Names under which the price of a model may be listed, most specific first. An id contains more

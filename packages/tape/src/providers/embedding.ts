@@ -1,4 +1,9 @@
-import { defined, errorMessage, type JsonRecord, optionalText } from '../values/json-shape.js'
+import {
+  defined,
+  errorMessage,
+  type JsonRecord,
+  optionalText,
+} from '../format/values/json-shape.js'
 import type { DecodedResponse } from './provider.js'
 import { tokensOf } from './reply.js'
 import { NO_USAGE } from './usage.js'

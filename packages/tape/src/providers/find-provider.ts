@@ -1,4 +1,4 @@
-import { defined, errorMessage } from '../values/json-shape.js'
+import { defined, errorMessage } from '../format/values/json-shape.js'
 import * as list from './list.js'
 import { openai } from './openai/index.js'
 import type { AnswerFormat, ArrivedRequest, ModelApi, Provider } from './provider.js'

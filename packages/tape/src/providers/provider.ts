@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../format/events.js'
 import type { ChatDialect } from './openai/chat-dialect.js'
-import type { JsonRecord } from '../values/json-shape.js'
+import type { JsonRecord } from '../format/values/json-shape.js'
 import type { PriceTable } from './price.js'
 import type { FailedRequest, Reply, ReplyRequest, ScriptedError } from './reply.js'
 import type { WireAnswer } from './wire-answer.js'

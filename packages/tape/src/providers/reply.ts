@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../values/json-shape.js'
+import type { JsonRecord } from '../format/values/json-shape.js'
 import type { ChatDialect } from './openai/chat-dialect.js'
 import type { Usage } from './usage.js'
 

@@ -1,7 +1,7 @@
-import { toBase64 } from '../format/bytes.js'
+import { toBase64 } from '../format/values/bytes.js'
 import type { BodyForm, TapeEvent } from '../format/events.js'
-import { isTooDeep } from '../values/json-shape.js'
-import { plainJson } from '../values/plain-json.js'
+import { isTooDeep } from '../format/values/json-shape.js'
+import { plainJson } from '../format/values/plain-json.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /** One object per event, to be written as a line of JSON. */

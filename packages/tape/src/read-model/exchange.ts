@@ -1,8 +1,8 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
-import { joinBytes, utf8 } from '../format/bytes.js'
+import { joinBytes, utf8 } from '../format/values/bytes.js'
 import { headerValue } from '../http/http1.js'
 import { findApi } from '../providers/find-provider.js'
-import { parseJson } from '../values/json-shape.js'
+import { parseJson } from '../format/values/json-shape.js'
 import { type Message, type ToolCallPart, toolCallsIn } from '../providers/message.js'
 import type {
   DecodedRequest,

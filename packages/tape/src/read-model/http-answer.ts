@@ -1,9 +1,9 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import type { HeaderPair, RequestEvent } from '../format/events.js'
-import { joinBytes } from '../format/bytes.js'
+import { joinBytes } from '../format/values/bytes.js'
 import { headerValue, type Http1Response, Http1Scanner } from '../http/http1.js'
 import type { TimedChunk } from '../http/sse.js'
-import { firstIndex } from '../values/collections.js'
+import { firstIndex } from '../format/values/collections.js'
 import type { StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 

@@ -1,8 +1,8 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import type { BodyForm } from '../format/events.js'
 import { decodeBody } from '../format/event-body.js'
-import { fromWire } from '../values/from-wire.js'
-import { clipText } from '../format/clip-text.js'
+import { fromWire } from '../format/values/from-wire.js'
+import { clipText } from '../format/values/clip-text.js'
 
 /** Number of characters searched for Markdown; titles show fewer. */
 const MARKED_MAX = 1000

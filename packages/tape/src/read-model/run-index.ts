@@ -16,7 +16,7 @@ import type {
   TapeEvent,
 } from '../format/events.js'
 import type { GuardIntent } from '../guards/guard-facts.js'
-import { pushTo } from '../values/collections.js'
+import { pushTo } from '../format/values/collections.js'
 import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-mcp.js'
 import type { TapeLike } from '../format/tape-like.js'

@@ -1,4 +1,4 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from '../format/values/attempt.js'
 import type {
   BranchEdit,
   CallEvent,
@@ -10,8 +10,8 @@ import type {
   TapeEvent,
 } from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
-import { firstIndex } from '../values/collections.js'
-import { defined } from '../values/json-shape.js'
+import { firstIndex } from '../format/values/collections.js'
+import { defined } from '../format/values/json-shape.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'
 import type { BodyDecoders } from './http-answer.js'

@@ -1,5 +1,5 @@
 import { Chain, chainLink, type LinkedEvent } from '../format/chain.js'
-import { utf8 } from '../format/bytes.js'
+import { utf8 } from '../format/values/bytes.js'
 import { isGuardDraw, type TapeEvent } from '../format/events.js'
 import { merkleProof } from '../format/merkle.js'
 import type { TapePlatform } from '../format/platform.js'

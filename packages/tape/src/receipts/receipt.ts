@@ -1,5 +1,5 @@
-import { attempt } from '../values/attempt.js'
-import { fromBase64, toBase64, utf8 } from '../format/bytes.js'
+import { attempt } from '../format/values/attempt.js'
+import { fromBase64, toBase64, utf8 } from '../format/values/bytes.js'
 import {
   type ChainLink,
   type LinkedEvent,
@@ -18,7 +18,7 @@ import {
 } from '../format/seal.js'
 import type { ApprovalFacts, GuardIntent } from '../guards/guard-facts.js'
 import { type ApprovedNote, GUARD_NOTES } from '../guards/guard-note.js'
-import { isRecord } from '../values/json-shape.js'
+import { isRecord } from '../format/values/json-shape.js'
 
 const VERSION = 'retake receipt 1'
 

@@ -1,4 +1,4 @@
-import { defined } from '../values/json-shape.js'
+import { defined } from '../format/values/json-shape.js'
 import type { CapturedState, CapturedVariable } from './captured-state.js'
 
 export interface StateChange {

@@ -1,7 +1,18 @@
 import type { SseEvent } from '../../http/sse.js'
-import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
-import { type JsonRecord, listOf, optionalText, parseArguments } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import {
+  countOf,
+  defined,
+  errorMessage,
+  filledText,
+  isRecord,
+} from '../../format/values/json-shape.js'
+import {
+  type JsonRecord,
+  listOf,
+  optionalText,
+  parseArguments,
+} from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { appendText, type Draft, eventData, inOrder } from '../assemble.js'
 import { byType, list, object, oneOf, shape, string, usage } from '../check.js'
 import { joinTurns, type Message, type MessagePart, otherPart } from '../message.js'

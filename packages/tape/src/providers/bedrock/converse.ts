@@ -1,4 +1,4 @@
-import { attempt } from '../../values/attempt.js'
+import { attempt } from '../../format/values/attempt.js'
 import { eventFrameBytes } from '../../http/event-frames.js'
 import type { SseEvent } from '../../http/sse.js'
 import {
@@ -7,9 +7,14 @@ import {
   errorMessage,
   isRecord,
   type JsonRecord,
-} from '../../values/json-shape.js'
-import { optionalText, parseArguments, parseJson, recordOf } from '../../values/json-shape.js'
-import { recordsOf, textOf } from '../../values/json-shape.js'
+} from '../../format/values/json-shape.js'
+import {
+  optionalText,
+  parseArguments,
+  parseJson,
+  recordOf,
+} from '../../format/values/json-shape.js'
+import { recordsOf, textOf } from '../../format/values/json-shape.js'
 import { appendText, draftAt, type Draft, inOrder } from '../assemble.js'
 import { type Check, ifPresent, list, oneOf, shape, string, usage } from '../check.js'
 import { type Message, type MessagePart, otherPart, textPart } from '../message.js'

@@ -1,6 +1,6 @@
 import { OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
 import { longInput, tokenPrice, type PriceTable } from '../price.js'
-import { defined } from '../../values/json-shape.js'
+import { defined } from '../../format/values/json-shape.js'
 import type { Provider, ProviderAddress } from '../provider.js'
 
 /** xAI's price list, from LiteLLM's table of 2026-08-08 and genai-prices of 2026-08-21. */

@@ -1,6 +1,6 @@
 import { countTokens, decodeEmbedding, embeddingVector } from '../embedding.js'
-import { countOf, defined, isRecord, type JsonRecord } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import { countOf, defined, isRecord, type JsonRecord } from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { CallNumbers, type Message } from '../message.js'
 import type { ModelApi } from '../provider.js'
 import { tokensOf, type ReplyRequest } from '../reply.js'

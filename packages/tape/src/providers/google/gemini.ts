@@ -1,6 +1,12 @@
-import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
-import { type JsonRecord, listOf, optionalText, parseJson } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import {
+  countOf,
+  defined,
+  errorMessage,
+  filledText,
+  isRecord,
+} from '../../format/values/json-shape.js'
+import { type JsonRecord, listOf, optionalText, parseJson } from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { draftAt, type Draft, eventData, inOrder } from '../assemble.js'
 import { type Check, filledList, ifPresent, list, object, oneOf, optional } from '../check.js'
 import { shape, string, usage } from '../check.js'

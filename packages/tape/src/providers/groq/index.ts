@@ -1,4 +1,4 @@
-import { defined } from '../../values/json-shape.js'
+import { defined } from '../../format/values/json-shape.js'
 import { type ChatDialect, OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
 import { plainUsage } from '../openai/chat-dialect.js'
 import { tokenPrice, type PriceTable } from '../price.js'

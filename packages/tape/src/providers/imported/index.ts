@@ -1,5 +1,5 @@
-import { countOf, defined, filledText, isRecord, recordOf } from '../../values/json-shape.js'
-import { parseJson, recordsOf } from '../../values/json-shape.js'
+import { countOf, defined, filledText, isRecord, recordOf } from '../../format/values/json-shape.js'
+import { parseJson, recordsOf } from '../../format/values/json-shape.js'
 import type { DecodedResponse, ModelApi, Provider } from '../provider.js'
 import { type Usage, usageFromTotals } from '../usage.js'
 import { flatMessages, inputMessages, outputMessages } from './span-messages.js'

@@ -4,8 +4,14 @@ import {
   listOf,
   optionalText,
   parseArguments,
-} from '../../values/json-shape.js'
-import { parseJson, recordOf, recordsOf, textOf, type JsonRecord } from '../../values/json-shape.js'
+} from '../../format/values/json-shape.js'
+import {
+  parseJson,
+  recordOf,
+  recordsOf,
+  textOf,
+  type JsonRecord,
+} from '../../format/values/json-shape.js'
 import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
 import type { SpanAttributes, SpanEvent } from './index.js'
 

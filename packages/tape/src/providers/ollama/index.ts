@@ -1,8 +1,14 @@
 import type { SseEvent } from '../../http/sse.js'
 import { readJsonLines } from '../../http/event-frames.js'
-import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
-import { type JsonRecord, listOf, optionalText, parseJson } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import {
+  countOf,
+  defined,
+  errorMessage,
+  filledText,
+  isRecord,
+} from '../../format/values/json-shape.js'
+import { type JsonRecord, listOf, optionalText, parseJson } from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { counts, list, object, oneOf, optional, shape, string } from '../check.js'
 import { countTokens, embeddingVector, textsIn } from '../embedding.js'
 import { CallNumbers, type Message, type MessagePart, saidParts } from '../message.js'

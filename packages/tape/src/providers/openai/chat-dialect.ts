@@ -1,4 +1,4 @@
-import { defined, type JsonRecord } from '../../values/json-shape.js'
+import { defined, type JsonRecord } from '../../format/values/json-shape.js'
 import { callId, type Reply, type ScriptedUsage } from '../reply.js'
 
 /** Paths of all OpenAI-compatible servers; only used for routing. */

@@ -1,9 +1,20 @@
 import type { HeaderPair } from '../../format/events.js'
 import { headerValue } from '../../http/http1.js'
 import type { SseEvent } from '../../http/sse.js'
-import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
-import { type JsonRecord, listOf, optionalText, parseArguments } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import {
+  countOf,
+  defined,
+  errorMessage,
+  filledText,
+  isRecord,
+} from '../../format/values/json-shape.js'
+import {
+  type JsonRecord,
+  listOf,
+  optionalText,
+  parseArguments,
+} from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { draftAt, type Draft, eventData, inOrder, setUnlessNull } from '../assemble.js'
 import { filledList, jsonText, list, oneOf, optional } from '../check.js'
 import { type Check, shape, string, usage } from '../check.js'

@@ -1,5 +1,5 @@
-import { defined, type JsonRecord, listOf, parseJson } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import { defined, type JsonRecord, listOf, parseJson } from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { type Message, otherPart, textPart } from '../message.js'
 import type { ModelApi } from '../provider.js'
 import { assembleChat, decodeCompletion, requestedModel } from './chat.js'

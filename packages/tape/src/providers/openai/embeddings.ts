@@ -1,5 +1,5 @@
-import { toBase64 } from '../../format/bytes.js'
-import { countOf, defined, filledText, listOf, recordOf } from '../../values/json-shape.js'
+import { toBase64 } from '../../format/values/bytes.js'
+import { countOf, defined, filledText, listOf, recordOf } from '../../format/values/json-shape.js'
 import { countTokens, decodeEmbedding, embeddingVector, textsIn } from '../embedding.js'
 import type { ModelApi } from '../provider.js'
 import { replyId } from '../reply.js'

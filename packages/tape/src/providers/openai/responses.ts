@@ -1,7 +1,18 @@
 import type { SseEvent } from '../../http/sse.js'
-import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
-import { type JsonRecord, listOf, optionalText, parseArguments } from '../../values/json-shape.js'
-import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import {
+  countOf,
+  defined,
+  errorMessage,
+  filledText,
+  isRecord,
+} from '../../format/values/json-shape.js'
+import {
+  type JsonRecord,
+  listOf,
+  optionalText,
+  parseArguments,
+} from '../../format/values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
 import { eventData, inOrder } from '../assemble.js'
 import { byType, type Check, jsonText, list, oneOf, optional } from '../check.js'
 import { shape, string, usage } from '../check.js'

@@ -19,7 +19,7 @@ import {
 } from './json-rpc.js'
 import type { StepContext } from '../step-base.js'
 import { headerValue } from '../../http/http1.js'
-import { parseJson } from '../../values/json-shape.js'
+import { parseJson } from '../../format/values/json-shape.js'
 
 /**
  * Purpose of a client's HTTP request. `answer`: the client answers a request that the server made

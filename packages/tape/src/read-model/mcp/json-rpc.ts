@@ -1,4 +1,4 @@
-import { isRecord, optionalText, recordOf, recordsOf } from '../../values/json-shape.js'
+import { isRecord, optionalText, recordOf, recordsOf } from '../../format/values/json-shape.js'
 import type { RecordedError } from '../../format/events.js'
 import { shortJson, shortText } from '../readable-value.js'
 import type { CallDetail } from '../step.js'

@@ -1,5 +1,5 @@
-import { pushTo } from '../../values/collections.js'
-import { defined, optionalText, parseJson, recordOf } from '../../values/json-shape.js'
+import { pushTo } from '../../format/values/collections.js'
+import { defined, optionalText, parseJson, recordOf } from '../../format/values/json-shape.js'
 import type { EventMark, StepOp } from '../run-index.js'
 import type { TapeLike } from '../../format/tape-like.js'
 import {

@@ -1,6 +1,6 @@
-import { attempt } from '../values/attempt.js'
-import { toHex } from './merkle.js'
-import { fromBase64, toBase64 } from './bytes.js'
+import { attempt } from '../format/values/attempt.js'
+import { toHex } from '../format/merkle.js'
+import { fromBase64, toBase64 } from '../format/values/bytes.js'
 
 /**
  * Finds known values and replaces them, both plain and encoded: escaped as in JSON (also JSON

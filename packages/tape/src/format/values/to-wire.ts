@@ -1,5 +1,5 @@
-import { toBase64 } from '../format/bytes.js'
-import type { RecordedError } from '../format/events.js'
+import { toBase64 } from './bytes.js'
+import type { RecordedError } from '../events.js'
 import { builtInClass, FIELD } from './from-wire.js'
 import { keyPathText } from './key-path-text.js'
 import { setOwn } from './stable-stringify.js'

@@ -1,4 +1,4 @@
-import type { WriterPlatform } from '../platform.js'
+import type { WriterPlatform } from './platform.js'
 
 /** A stretch of the target that also occurs in the base. */
 export interface BlockMatch {

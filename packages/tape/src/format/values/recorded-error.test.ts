@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { inspect, types } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RecordedError } from '../format/events.js'
+import type { RecordedError } from '../events.js'
 import { rebuildError, recordError } from './values.js'
 
 const throughTape = (thrown: unknown): unknown =>

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Draft, tapeBytes, utf8 } from '../../../../../test/support/tape-bytes.js'
-import { nodePlatform } from '../../node/node-platform.js'
+import { type Draft, tapeBytes, utf8 } from '../../../../test/support/tape-bytes.js'
+import { nodePlatform } from '../node/node-platform.js'
 import { DeltaEncoder } from './delta-encoder.js'
-import { Tape } from '../tape.js'
+import { Tape } from './tape.js'
 
 const request = (body: Uint8Array): Draft => ({
   event: { type: 'request', seam: 'fetch', method: 'POST', url: 'https://model/', headers: [] },

@@ -1,4 +1,4 @@
-import { attempt } from '../values/attempt.js'
+import { attempt } from './attempt.js'
 
 const TABLE = new Uint32Array(256)
 for (let byte = 0; byte < 256; byte++) {

@@ -7,7 +7,7 @@
  * in arrays (they become `undefined`), extra properties on arrays. Cycles, functions and prototypes
  * cannot be stored and are reported through `onLoss`.
  */
-export { decodeBody, decodeJson, encodeBody } from '../format/event-body.js'
+export { decodeBody, decodeJson, encodeBody } from '../event-body.js'
 export { fromWire, rebuildError, type ErrorClass, type ErrorClasses } from './from-wire.js'
 export { stableStringify, wireEqual } from './stable-stringify.js'
 export { recordError, toWire, type ToWireOptions } from './to-wire.js'

@@ -1,4 +1,4 @@
-import { parseJson } from '../values/json-shape.js'
+import { parseJson } from './json-shape.js'
 
 /**
  * Values to compare, as text that shows their types: `"4.90"` is a string, `4.9` a number. Strings

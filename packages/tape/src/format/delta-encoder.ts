@@ -1,4 +1,4 @@
-import type { WriterPlatform } from '../platform.js'
+import type { WriterPlatform } from './platform.js'
 import { GEAR, MATCH_MAX_BYTES, matchBlocks } from './match-blocks.js'
 import { literal, type Piece, type Recipe } from './recipe.js'
 
