@@ -119,7 +119,7 @@ const groups = {
     // Also files that the recorder shares with plans, so that plans do not load the recorder.
     {
       name: 'runs',
-      test: /src[\\/](?:runs[\\/]index|call-site|sessions[\\/]session|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql|player[\\/](?:divergence|lost-answer))\.ts$/,
+      test: /src[\\/](?:runs[\\/]index|kernel[\\/](?:call-site|session|divergence|lost-answer)|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql)\.ts$/,
       priority: 6,
     },
     {
@@ -129,11 +129,11 @@ const groups = {
     },
     {
       name: 'matching',
-      test: /player[\\/](?:compare|draws|timeline|moved-tape)\.ts$/,
+      test: /(?:kernel[\\/](?:compare|draws|timeline)|player[\\/]moved-tape)\.ts$/,
       priority: 4,
     },
     { name: 'content', test: /player[\\/]content-matcher\.ts$/, priority: 4 },
-    { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 3 },
+    { name: 'replay', test: /[\\/](?:kernel[\\/]player|open-for-replay)\.ts$/, priority: 3 },
     { name: 'plans', test: /plans[\\/]index\.ts$/, priority: 2 },
     { name: 'player', test: /library[\\/]run-again\.ts$/, priority: 1 },
   ],

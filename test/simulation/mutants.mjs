@@ -6,33 +6,33 @@
 export const MUTANTS = [
   {
     name: 'the gate delivers an answer while the agent is running',
-    file: 'engine/dist/sessions/gate.js',
+    file: 'engine/dist/kernel/gate.js',
     line: 'natives.setImmediate(this.#turn);',
     mutant: 'this.#turn();',
   },
   {
     name: 'the gate delivers the newest answer first',
-    file: 'engine/dist/sessions/record-session.js',
+    file: 'engine/dist/kernel/record-session.js',
     line: 'let next = this.#queue.shift();',
     mutant: 'let next = this.#queue.pop();',
   },
   {
     name: 'an answer reaches the agent without being recorded',
-    file: 'engine/dist/sessions/record-session.js',
+    file: 'engine/dist/kernel/record-session.js',
     line: 'this.#appendAnswer(operation.action, event, operation.id, body, index < last);',
     mutant:
       'if (!event.part) this.#appendAnswer(operation.action, event, operation.id, body, index < last);',
   },
   {
     name: 'a replay separates parts that were delivered together',
-    file: 'engine/dist/player/recorded-deliveries.js',
+    file: 'engine/dist/kernel/recorded-deliveries.js',
     line: 'event.joined === true && event.op === first.op',
     mutant: 'false',
   },
   {
     name: 'matching by sequence ignores the request',
     seed: '4',
-    file: 'engine/dist/player/sequence-matcher.js',
+    file: 'engine/dist/kernel/sequence-matcher.js',
     line: 'if (recordedSha(this.tape, event.seq) !== bodySha(masked))',
     mutant: 'if (false)',
   },
@@ -58,7 +58,7 @@ export const MUTANTS = [
   {
     name: 'a request is sent before its shared sync has ended',
     seed: '4',
-    file: 'engine/dist/sessions/record-session.js',
+    file: 'engine/dist/kernel/record-session.js',
     line: 'this.#startWhenDurable(operation);',
     mutant: 'outsideRuns(() => this.#answers.start(operation));',
   },
@@ -78,7 +78,7 @@ export const MUTANTS = [
   },
   {
     name: 'a run ends before its last write, which it shares with the seal',
-    file: 'engine/dist/sessions/record-session.js',
+    file: 'engine/dist/kernel/record-session.js',
     line: 'this.writer.seal({ privateKey: this.#signingKey });',
     mutant: '',
   },
@@ -90,7 +90,7 @@ export const MUTANTS = [
   },
   {
     name: 'the hand-over drops operations under way',
-    file: 'engine/dist/player/player.js',
+    file: 'engine/dist/kernel/player.js',
     line: 'const { underWay } = this.#deliveries;',
     mutant: 'const underWay = this.#deliveries.underWay.slice(1);',
   },

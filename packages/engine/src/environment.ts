@@ -1,7 +1,7 @@
 import { environmentOnTape, namesOnTape } from '@retake/tape/format'
 import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
 import { proofOf } from './secrets/machine-key.js'
-import { natives } from './natives.js'
+import { natives } from './kernel/natives.js'
 import {
   isSecretVariable,
   maskVariable,

@@ -1,8 +1,8 @@
-import type { EventName } from './player/divergence.js'
+import type { EventName } from './kernel/divergence.js'
 import type { FileFinding } from './file-state.js'
-import type { Mismatch } from './player/compare.js'
+import type { Mismatch } from './kernel/compare.js'
 import { type AnyDivergenceFacts, type Divergence, withText } from './texts/divergence-text.js'
-import { describeEvent } from './texts/event-text.js'
+import { describeEvent } from './kernel/event-text.js'
 import { errorTable, type FileBefore, reason, RetakeError, valueTexts } from '@retake/tape/format'
 
 export { closestName } from './closest-name.js'

@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@retake/tape/format'
-import type { Session } from './sessions/session.js'
+import type { Session } from './kernel/session.js'
 
 /** Values of these headers are never stored. */
 const SECRET_HEADERS = new Set(['cookie', 'set-cookie', 'x-amz-security-token', 'x-csrf-token'])

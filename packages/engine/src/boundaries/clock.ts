@@ -1,6 +1,6 @@
 import buffer from 'node:buffer'
-import { calledByRunner } from '../call-site.js'
-import { natives } from '../natives.js'
+import { calledByRunner } from '../kernel/call-site.js'
+import { natives } from '../kernel/natives.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll, type Undo } from './patch.js'
 import { drawnByAgent, observedSession } from './telemetry.js'
 

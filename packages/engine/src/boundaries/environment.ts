@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
-import { calledByAgent } from '../call-site.js'
+import { calledByAgent } from '../kernel/call-site.js'
 import type { Environment } from '../environment.js'
-import { natives } from '../natives.js'
-import { currentSession } from '../scope.js'
+import { natives } from '../kernel/natives.js'
+import { currentSession } from '../kernel/scope.js'
 import { variablesChanged } from '../secrets/secrets.js'
 import { lookFirst, type Undo } from './patch.js'
 

@@ -1,8 +1,8 @@
 import os from 'node:os'
 import path from 'node:path'
 import { fromWire, type HostFacts, toWire } from '@retake/tape/format'
-import { calledByRunner } from '../call-site.js'
-import { currentSession, drawn } from '../scope.js'
+import { calledByRunner } from '../kernel/call-site.js'
+import { currentSession, drawn } from '../kernel/scope.js'
 import { dressLike, replace, replaceGetter, undoAll, type Undo } from './patch.js'
 
 const OS_FUNCTIONS = [

@@ -1,11 +1,11 @@
 import tty from 'node:tty'
-import { currentProcessRun, currentSession, outsideRuns } from '../scope.js'
-import type { Delivery, Operation, Session } from '../sessions/session.js'
+import { currentProcessRun, currentSession, outsideRuns } from '../kernel/scope.js'
+import type { Delivery, Operation, Session } from '../kernel/session.js'
 import { dressLike, replace, replaceGetter, type Undo, undoAll } from './patch.js'
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import { rebuildError, attempt } from '@retake/tape/format'
-import { siteField } from '../call-site.js'
+import { siteField } from '../kernel/call-site.js'
 import { deliverError } from './deliver-error.js'
 
 /**

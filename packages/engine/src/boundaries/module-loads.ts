@@ -1,8 +1,8 @@
 import module from 'node:module'
 import { isMainThread, MessagePort } from 'node:worker_threads'
-import { natives } from '../natives.js'
+import { natives } from '../kernel/natives.js'
 import { replace, type Undo } from './patch.js'
-import { belongsToRun, outsideRuns } from '../scope.js'
+import { belongsToRun, outsideRuns } from '../kernel/scope.js'
 
 /**
  * Node 20 loads modules in its thread pool or in a hooks thread, so Retake cannot control when an

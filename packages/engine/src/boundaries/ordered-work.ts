@@ -1,8 +1,8 @@
 import crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { calledFrom } from '../call-site.js'
-import { currentSession, outsideRuns } from '../scope.js'
+import { calledFrom } from '../kernel/call-site.js'
+import { currentSession, outsideRuns } from '../kernel/scope.js'
 import { inTurn } from './in-turn.js'
 import { dressLike, replace, undoAll, type Undo } from './patch.js'
 

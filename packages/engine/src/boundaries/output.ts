@@ -1,6 +1,6 @@
 import fs from 'node:fs'
-import { registerNativeOutput } from '../natives.js'
-import { currentSession } from '../scope.js'
+import { registerNativeOutput } from '../kernel/natives.js'
+import { currentSession } from '../kernel/scope.js'
 import { replace, replaceGetter, undoAll, type Undo } from './patch.js'
 
 type StreamName = 'stdout' | 'stderr'

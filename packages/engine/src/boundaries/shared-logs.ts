@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { currentSession, isProcessRun, outsideRuns } from '../scope.js'
-import type { Session } from '../sessions/session.js'
+import { currentSession, isProcessRun, outsideRuns } from '../kernel/scope.js'
+import type { Session } from '../kernel/session.js'
 import { inTurn } from './in-turn.js'
 import { replace, undoAll, type Undo } from './patch.js'
 import { noteBoundary } from './uncaptured.js'

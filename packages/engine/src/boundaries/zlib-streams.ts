@@ -1,5 +1,5 @@
 import zlib from 'node:zlib'
-import { currentSession } from '../scope.js'
+import { currentSession } from '../kernel/scope.js'
 import { ownerOf, replace, replaceLazyClass, undoAll, type Undo } from './patch.js'
 
 /** The native object of a zlib stream; not public, but the same in Node 20 to 26. */

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import type http2 from 'node:http2'
 import type net from 'node:net'
 import type { FetchInput } from '../boundaries/network/fetch.js'
-import type { Session } from '../sessions/session.js'
+import type { Session } from '../kernel/session.js'
 
 /**
  * Decides what the work of a tool may touch. `insideTool` installs one around that work, and every

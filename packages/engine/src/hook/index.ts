@@ -15,10 +15,10 @@ export {
   undoAll,
   type Undo,
 } from '../boundaries/patch.js'
-export { addOwnPackage, callSite } from '../call-site.js'
+export { addOwnPackage, callSite } from '../kernel/call-site.js'
 export { closestName } from '../closest-name.js'
 export { RetakeError } from '../errors.js'
-export { natives } from '../natives.js'
+export { natives } from '../kernel/natives.js'
 export { beforeContact } from '../boundaries/outside-contact.js'
 export { disk } from '../overlay/disk.js'
 export { flagBits, opensForWriting, opensNew, opensToRead } from '../overlay/open-flags.js'
@@ -34,13 +34,13 @@ export {
   outsideRuns,
   type RunContext,
   toolOwner,
-} from '../scope.js'
+} from '../kernel/scope.js'
 export { isRedactRule, type RedactRule } from '../secrets/patterns.js'
 export { isStructural, redactionOf, revealedTape } from '../secrets/redacted-tape.js'
 export type { Redactor } from '../secrets/redactor.js'
 export { containsSecret, looksSecret, SecretMask } from '../secrets/secrets.js'
 export { maskModelText } from '../secrets/stream-mask.js'
-export type { RecordSession, RunEnd } from '../sessions/record-session.js'
+export type { RecordSession, RunEnd } from '../kernel/record-session.js'
 export {
   EMPTY,
   Operation,
@@ -49,6 +49,6 @@ export {
   type NewDelivery,
   type Recording,
   type Session,
-} from '../sessions/session.js'
+} from '../kernel/session.js'
 export { ownOrNewKey, ownPublicKey } from '../secrets/signing-key.js'
 export { stateFolder } from '../secrets/machine-key.js'

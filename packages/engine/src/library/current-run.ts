@@ -1,6 +1,6 @@
 import { answeringTape } from './answer-from.js'
-import { currentSession } from '../scope.js'
-import type { Recording } from '../sessions/session.js'
+import { currentSession } from '../kernel/scope.js'
+import type { Recording } from '../kernel/session.js'
 
 /** A run as seen by an adapter that stores state between calls. */
 export interface CurrentRun {

@@ -6,7 +6,7 @@ import {
   type NewEvent,
   type WriteEvent,
 } from '@retake/tape/format'
-import { outsideRuns } from '../scope.js'
+import { outsideRuns } from '../kernel/scope.js'
 
 const storage = new AsyncLocalStorage<readonly FrameworkScope[]>()
 const providers = new Set<() => readonly FrameworkScope[] | undefined>()

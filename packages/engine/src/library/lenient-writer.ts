@@ -1,6 +1,6 @@
 import type { NewEvent } from '@retake/tape/format'
 import { type SealOptions, TapeWriter } from '@retake/tape/node'
-import type { EventWriter } from '../sessions/background-writer.js'
+import type { EventWriter } from '../kernel/background-writer.js'
 
 /**
  * Writes a tape as long as possible. After a failure, such as a full disk, everything is accepted

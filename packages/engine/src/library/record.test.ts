@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { natives } from '../natives.js'
+import { natives } from '../kernel/natives.js'
 import { openTape } from '@retake/tape/node'
 import { runIdentity } from '../runs/run-identity.js'
 import { defineAgent, openRecording, record, runOfError } from './record.js'

@@ -4,9 +4,9 @@ import { openForReplay } from '../runs/open-for-replay.js'
 import { movedTape } from '../player/moved-tape.js'
 import type { MovedRoot } from '../process-task.js'
 import { runToEnd, stoppable } from './run-to-end.js'
-import { currentSession, outsideRuns } from '../scope.js'
+import { currentSession, outsideRuns } from '../kernel/scope.js'
 import { type Divergence, withText } from '../texts/divergence-text.js'
-import { Player } from '../player/player.js'
+import { Player } from '../kernel/player.js'
 
 export interface ReplayFunctionOptions {
   /** `strict` (default) throws at the first difference; `observe` collects all differences and continues. */

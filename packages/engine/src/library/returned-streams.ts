@@ -3,8 +3,8 @@ import { encodeBody, fromWire, toWire } from '@retake/tape/format'
 import { asFromNetwork } from '../boundaries/network/fetch.js'
 import { define } from '../boundaries/patch.js'
 import { maskHeaders } from '../headers.js'
-import { natives } from '../natives.js'
-import type { Delivery, Operation, Session } from '../sessions/session.js'
+import { natives } from '../kernel/natives.js'
+import type { Delivery, Operation, Session } from '../kernel/session.js'
 
 /**
  * Streams that a run returns: a `Response` with a body, a `ReadableStream`, a Node `Readable`, an

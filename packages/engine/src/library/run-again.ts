@@ -4,7 +4,7 @@ import { continueRun } from '../player/play.js'
 import { errors } from '../errors.js'
 import type { RecordedRun } from './record.js'
 import { runToEnd, stoppable } from './run-to-end.js'
-import { currentSession, outsideRuns } from '../scope.js'
+import { currentSession, outsideRuns } from '../kernel/scope.js'
 import { type Divergence, withText } from '../texts/divergence-text.js'
 import {
   type ForkPlanOptions,

@@ -1,9 +1,9 @@
 import { encodeBody, recordError } from '@retake/tape/format'
 import { ReturnedStreams } from './returned-streams.js'
-import { insideRun } from '../scope.js'
-import type { RunEnd } from '../sessions/record-session.js'
-import type { Session } from '../sessions/session.js'
-import { natives } from '../natives.js'
+import { insideRun } from '../kernel/scope.js'
+import type { RunEnd } from '../kernel/record-session.js'
+import type { Session } from '../kernel/session.js'
+import { natives } from '../kernel/natives.js'
 
 export interface EndingSession extends Session {
   finish(end: RunEnd): void

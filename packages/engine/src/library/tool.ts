@@ -1,9 +1,9 @@
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
 import type { ErrorClasses } from '@retake/tape/format'
-import { siteField } from '../call-site.js'
+import { siteField } from '../kernel/call-site.js'
 import { errors } from '../errors.js'
-import { currentSession, insideTool } from '../scope.js'
-import type { Operation, Session } from '../sessions/session.js'
+import { currentSession, insideTool } from '../kernel/scope.js'
+import type { Operation, Session } from '../kernel/session.js'
 
 export interface ToolOptions {
   /** Error classes that the tool throws, so that a replayed error is an instance of the real class. */

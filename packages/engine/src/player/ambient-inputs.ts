@@ -11,17 +11,22 @@ import {
   pushTo,
   type Tape,
 } from '@retake/tape/format'
-import { callSite } from '../call-site.js'
-import { natives } from '../natives.js'
+import { callSite } from '../kernel/call-site.js'
+import { natives } from '../kernel/natives.js'
 import { flagBits, opensForWriting } from '../overlay/open-flags.js'
 import { isBelowFolder } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
-import type { IsOutdated, Session } from '../sessions/session.js'
-import { bodySha, identityOf, recordedSha } from './compare.js'
-import { TurnDraws } from './draws.js'
+import type { IsOutdated, Session } from '../kernel/session.js'
+import { bodySha, identityOf, recordedSha } from '../kernel/compare.js'
+import { TurnDraws } from '../kernel/draws.js'
 import { changesFiles } from './in-doubt.js'
 import type { AmbientPlan } from './plan.js'
-import { readsStdin, isStepEvent, type RecordedOperation, TapeTimeline } from './timeline.js'
+import {
+  readsStdin,
+  isStepEvent,
+  type RecordedOperation,
+  TapeTimeline,
+} from '../kernel/timeline.js'
 
 /** Groups the kinds of draws; undefined for facts about the machine and the process. */
 export function ambientKind(kind: string): 'clock' | 'random' | undefined {

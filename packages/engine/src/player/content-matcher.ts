@@ -7,10 +7,10 @@ import {
   type Mismatch,
   recordedSha,
   type Started,
-} from './compare.js'
+} from '../kernel/compare.js'
 import { onlyReads } from './in-doubt.js'
-import { DrawnValues } from './draws.js'
-import type { TapeTimeline, RecordedOperation } from './timeline.js'
+import { DrawnValues } from '../kernel/draws.js'
+import type { TapeTimeline, RecordedOperation } from '../kernel/timeline.js'
 
 type Initiation = NewEvent<InitiationEvent>
 

@@ -1,14 +1,14 @@
 import { type Step, missingClosing } from '@retake/tape'
 import { type DeliveryEvent, encodeBody, isDelivery, type Tape } from '@retake/tape/format'
-import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
+import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from '../kernel/source.js'
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
 import { finishWrite } from '../file-state.js'
-import { nameOf, protocolOf } from './divergence.js'
-import { describeEvent, describeReceiver } from '../texts/event-text.js'
-import { isCutOff, readsStdin } from './timeline.js'
-import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
-import type { RecordSession } from '../sessions/record-session.js'
+import { nameOf, protocolOf } from '../kernel/divergence.js'
+import { describeEvent, describeReceiver } from '../kernel/event-text.js'
+import { isCutOff, readsStdin } from '../kernel/timeline.js'
+import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from '../kernel/lost-answer.js'
+import type { RecordSession } from '../kernel/record-session.js'
 import {
   type Action,
   type Delivery,
@@ -16,12 +16,12 @@ import {
   type NewDelivery,
   Operation,
   type SyncCall,
-} from '../sessions/session.js'
+} from '../kernel/session.js'
 import type { ContinuePlan, SettledDoubt } from './plan.js'
 import { findInDoubt, type InDoubt, isRepeatable, viewOf } from './in-doubt.js'
 import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
-import { natives } from '../natives.js'
-import type { Tail } from './player.js'
+import { natives } from '../kernel/natives.js'
+import type { Tail } from '../kernel/player.js'
 
 /**
  * The missing end of an answer whose content had arrived in full when the run was killed. Without

@@ -14,7 +14,7 @@ import {
 import { changesDatabase } from '../boundaries/native/sql.js'
 import { errors } from '../errors.js'
 import { type FileFinding, lookAtFile } from '../file-state.js'
-import { describeEvent } from '../texts/event-text.js'
+import { describeEvent } from '../kernel/event-text.js'
 import type { ContinuePlan } from './plan.js'
 
 /** An operation that left the process, but may or may not have had its effect according to the tape. */

@@ -6,11 +6,11 @@ import {
   type SocketEvent,
   type Tape,
 } from '@retake/tape/format'
-import { natives } from '../natives.js'
-import { outsideRuns } from '../scope.js'
-import type { Action, Operation, SyncCall } from '../sessions/session.js'
-import { parseBody } from './compare.js'
-import { describeEvent } from '../texts/event-text.js'
+import { natives } from '../kernel/natives.js'
+import { outsideRuns } from '../kernel/scope.js'
+import type { Action, Operation, SyncCall } from '../kernel/session.js'
+import { parseBody } from '../kernel/compare.js'
+import { describeEvent } from '../kernel/event-text.js'
 import { isModelRequest } from './free-answers.js'
 import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
 

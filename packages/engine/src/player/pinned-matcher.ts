@@ -9,7 +9,7 @@ import {
   type RequestEvent,
   type Tape,
 } from '@retake/tape/format'
-import type { DrawnValues } from './draws.js'
+import type { DrawnValues } from '../kernel/draws.js'
 import {
   bodySha,
   compareInitiation,
@@ -17,12 +17,12 @@ import {
   parseBody,
   recordedSha,
   type Started,
-} from './compare.js'
+} from '../kernel/compare.js'
 import { viewOf } from './in-doubt.js'
-import { isStepEvent, type TapeTimeline } from './timeline.js'
+import { isStepEvent, type TapeTimeline } from '../kernel/timeline.js'
 import type { FreeRequest, StepEvent } from './free-answers.js'
 import type { PinnedReport } from './plan.js'
-import { EMPTY, type Operation, type Session } from '../sessions/session.js'
+import { EMPTY, type Operation, type Session } from '../kernel/session.js'
 import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 

@@ -7,11 +7,11 @@ import {
 } from '@retake/tape'
 import { isDelivery, type Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
-import { outsideRuns } from '../scope.js'
-import type { Operation, Session } from '../sessions/session.js'
+import { outsideRuns } from '../kernel/scope.js'
+import type { Operation, Session } from '../kernel/session.js'
 import { INITIALIZED, isSearchedMethod, readSession, STATEFUL_METHODS } from './mcp-child.js'
-import { parseBody } from './compare.js'
-import { type AnswerPart, recordedPart } from './source.js'
+import { parseBody } from '../kernel/compare.js'
+import { type AnswerPart, recordedPart } from '../kernel/source.js'
 
 /** A part of an answer with its position in the recorded order. */
 type OrderedPart = AnswerPart & { readonly order: number }

@@ -16,16 +16,16 @@ import {
   isPart,
   outside,
   recordedPart,
-} from './source.js'
-import { AnswerQueue, type WaitingAnswer } from './answer-queue.js'
+} from '../kernel/source.js'
+import { AnswerQueue, type WaitingAnswer } from '../kernel/answer-queue.js'
 import { AmbientInputs, type AmbientSource, RerunInputs } from './ambient-inputs.js'
-import { DrawnValues, seededDraws } from './draws.js'
-import { isStepEvent, TapeTimeline } from './timeline.js'
-import { lostAnswer, SILENCE_MS } from './lost-answer.js'
+import { DrawnValues, seededDraws } from '../kernel/draws.js'
+import { isStepEvent, TapeTimeline } from '../kernel/timeline.js'
+import { lostAnswer, SILENCE_MS } from '../kernel/lost-answer.js'
 import { viewOf } from './in-doubt.js'
 import type { RetakeError } from '../errors.js'
-import { natives } from '../natives.js'
-import { outsideRuns } from '../scope.js'
+import { natives } from '../kernel/natives.js'
+import { outsideRuns } from '../kernel/scope.js'
 import {
   type Action,
   type Delivery,
@@ -35,7 +35,7 @@ import {
   type Operation,
   type Session,
   type SyncCall,
-} from '../sessions/session.js'
+} from '../kernel/session.js'
 import { type FreeRequest, FreeSteps, type StepEvent, answerUnderId } from './free-answers.js'
 import { LateAnswers } from './hand-over.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
@@ -54,8 +54,8 @@ import {
   type PinnedMatcherOptions,
   whyNotSearchable,
 } from './pinned-matcher.js'
-import type { RecordSession } from '../sessions/record-session.js'
-import type { Tail } from './player.js'
+import type { RecordSession } from '../kernel/record-session.js'
+import type { Tail } from '../kernel/player.js'
 import { withToolResults } from './tool-results.js'
 
 /** The arguments of a call are a list, so any other value is wrapped in one. */

@@ -1,7 +1,7 @@
 import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/format'
 import type { FileFinding } from '../file-state.js'
-import type { Leave } from './divergence.js'
-import type { NewDelivery } from '../sessions/session.js'
+import type { Leave } from '../kernel/divergence.js'
+import type { NewDelivery } from '../kernel/session.js'
 import type { MovedRoot } from '../process-task.js'
 import type { ToolResultPlan } from './tool-results.js'
 

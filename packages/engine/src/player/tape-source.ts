@@ -6,15 +6,15 @@ import {
   type AnswerSource,
   endsAnswer,
   recordedPart,
-} from './source.js'
-import { type DivergenceFacts, noAnswer, otherInput } from './divergence.js'
+} from '../kernel/source.js'
+import { type DivergenceFacts, noAnswer, otherInput } from '../kernel/divergence.js'
 import {
   EMPTY,
   type NewDelivery,
   type Operation,
   type Session,
   type SyncCall,
-} from '../sessions/session.js'
+} from '../kernel/session.js'
 import {
   AnswerTurns,
   DeliveryOrder,
@@ -23,8 +23,8 @@ import {
   PendingAnswer,
   TurnTimers,
 } from './turns.js'
-import { DrawnValues, seededNewDraw, TurnDraws } from './draws.js'
-import { isStepEvent, TapeTimeline, type RecordedOperation } from './timeline.js'
+import { DrawnValues, seededNewDraw, TurnDraws } from '../kernel/draws.js'
+import { isStepEvent, TapeTimeline, type RecordedOperation } from '../kernel/timeline.js'
 import {
   type ContentRules,
   OTHER_ORDER,
@@ -32,7 +32,7 @@ import {
   SAME_ORDER,
   StreamWrites,
 } from './content-matcher.js'
-import { bodyMismatches, compareInitiation } from './compare.js'
+import { bodyMismatches, compareInitiation } from '../kernel/compare.js'
 
 /** The connections of the current run. Requests are answered on the connection they are written to. */
 class Connections {

@@ -1,14 +1,14 @@
-import { natives } from '../natives.js'
-import { AnswerQueue, type WaitingAnswer } from './answer-queue.js'
-import { type DivergenceFacts, otherBytes, waitsForever } from './divergence.js'
-import { type NewDelivery, Operation } from '../sessions/session.js'
-import { isJoined, recordedPart } from './source.js'
+import { natives } from '../kernel/natives.js'
+import { AnswerQueue, type WaitingAnswer } from '../kernel/answer-queue.js'
+import { type DivergenceFacts, otherBytes, waitsForever } from '../kernel/divergence.js'
+import { type NewDelivery, Operation } from '../kernel/session.js'
+import { isJoined, recordedPart } from '../kernel/source.js'
 import type { SecretMask } from '../secrets/secrets.js'
-import type { TapeTimeline, RecordedOperation } from './timeline.js'
+import type { TapeTimeline, RecordedOperation } from '../kernel/timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
-import { hasWritten, type Written } from './compare.js'
-import { seededDraws } from './draws.js'
+import { hasWritten, type Written } from '../kernel/compare.js'
+import { seededDraws } from '../kernel/draws.js'
 
 /** A choice that deviates from the recorded order: `chosen` came before `passed`. */
 export interface Swap {

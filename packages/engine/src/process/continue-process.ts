@@ -1,7 +1,7 @@
 import { identifySession } from '../runs/run-identity.js'
 import { continueRun } from '../player/play.js'
 import type { Simulator } from '../player/plan.js'
-import { natives } from '../natives.js'
+import { natives } from '../kernel/natives.js'
 import { forbidContact } from '../boundaries/outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'
 import { trustRecording } from '../runs/trusted-runs.js'

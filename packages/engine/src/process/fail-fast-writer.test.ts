@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { tapeErrors } from '@retake/tape/format'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { EventWriter } from '../sessions/background-writer.js'
+import type { EventWriter } from '../kernel/background-writer.js'
 import { FailFastWriter } from './fail-fast-writer.js'
 
 const failure = tapeErrors.TAPE_WRITE_FAILED('a.tape', new Error('ENOSPC'))

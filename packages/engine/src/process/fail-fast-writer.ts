@@ -1,6 +1,6 @@
 import type { NewEvent } from '@retake/tape/format'
 import type { SealOptions } from '@retake/tape/node'
-import type { EventWriter } from '../sessions/background-writer.js'
+import type { EventWriter } from '../kernel/background-writer.js'
 import { stopWith } from './process-exit.js'
 
 /** Sees every event that the session appends. Not those that it buffers. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { CodedError, recordError, type RecordedError } from '@retake/tape/format'
 import type { errors } from '../errors.js'
-import { natives } from '../natives.js'
-import { outsideRuns } from '../scope.js'
+import { natives } from '../kernel/natives.js'
+import { outsideRuns } from '../kernel/scope.js'
 
 /** Captured before the file boundary is patched. */
 const write = writeFileSync

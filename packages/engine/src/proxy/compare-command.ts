@@ -1,5 +1,5 @@
 import type { Tape } from '@retake/tape/format'
-import { bodyMismatches } from '../player/compare.js'
+import { bodyMismatches } from '../kernel/compare.js'
 import { type ProxyDivergenceFacts, requestName } from '../texts/proxy-divergence.js'
 import { type Divergence, withText } from '../texts/divergence-text.js'
 import type { TapedExchange } from './taped-exchanges.js'

@@ -1,7 +1,7 @@
 import { parseJson } from '@retake/tape/format'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Mismatch, MISMATCHES_MAX } from '../player/compare.js'
+import { type Mismatch, MISMATCHES_MAX } from '../kernel/compare.js'
 import type { ComparedRequest } from '../player/content-matcher.js'
 import { errors } from '../errors.js'
 

@@ -1,7 +1,7 @@
 import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape/format'
-import type { Mismatch } from '../player/compare.js'
+import type { Mismatch } from '../kernel/compare.js'
 import { type ComparedRequest, ContentMatcher } from '../player/content-matcher.js'
-import { type RecordedOperation, TapeTimeline } from '../player/timeline.js'
+import { type RecordedOperation, TapeTimeline } from '../kernel/timeline.js'
 import type { RequestMatcher } from './matchers.js'
 
 /** A request on the tape with the parts of its answer, in order. */

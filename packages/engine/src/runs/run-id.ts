@@ -1,4 +1,4 @@
-import { natives } from '../natives.js'
+import { natives } from '../kernel/natives.js'
 
 /** The ids that this process has given to runs in one second. */
 const given = { second: '', ids: new Set<string>() }

@@ -1,5 +1,5 @@
-import { currentSession } from '../scope.js'
-import type { Session } from '../sessions/session.js'
+import { currentSession } from '../kernel/scope.js'
+import type { Session } from '../kernel/session.js'
 
 const identities = new WeakMap<Session, RunIdentity>()
 

@@ -1,5 +1,5 @@
 import { createContext, Script } from 'node:vm'
-import { outsideRuns } from '../scope.js'
+import { outsideRuns } from '../kernel/scope.js'
 import type { Pattern } from './patterns.js'
 
 /** A text with its escapes decoded, and the original position of each character and of the end. */

@@ -2,9 +2,9 @@ import { attempt } from '@retake/tape/format'
 import { createHmac } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
-import { natives } from '../natives.js'
+import { natives } from '../kernel/natives.js'
 import { disk } from '../overlay/disk.js'
-import { outsideRuns } from '../scope.js'
+import { outsideRuns } from '../kernel/scope.js'
 
 /**
  * The folder for Retake's state about this machine and user, outside every project, so that nothing

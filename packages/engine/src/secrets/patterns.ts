@@ -3,7 +3,7 @@ import path from 'node:path'
 import { keyShapes } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { disk } from '../overlay/disk.js'
-import { outsideRuns } from '../scope.js'
+import { outsideRuns } from '../kernel/scope.js'
 
 /** A kind of value that must not be shown. */
 export interface Pattern {

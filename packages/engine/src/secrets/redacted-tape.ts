@@ -8,7 +8,7 @@ import {
   type TapeEvent,
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
-import { outsideRuns } from '../scope.js'
+import { outsideRuns } from '../kernel/scope.js'
 import { SecretMask } from './secrets.js'
 import { CONTENT, FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.js'
 import { VaultKey } from './vault-key.js'

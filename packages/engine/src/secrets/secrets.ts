@@ -18,7 +18,7 @@ import {
   NOT_COMPRESSED,
   unreadableFrom,
 } from './compressed-bytes.js'
-import { natives } from '../natives.js'
+import { natives } from '../kernel/natives.js'
 import { CleanBodies } from './clean-bodies.js'
 import { blankText, ContentMask } from './content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redactor.js'

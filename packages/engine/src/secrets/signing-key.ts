@@ -3,7 +3,7 @@ import path from 'node:path'
 import { attempt, type RunEvent } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { disk } from '../overlay/disk.js'
-import { outsideRuns } from '../scope.js'
+import { outsideRuns } from '../kernel/scope.js'
 import { createPrivateFile, stateFolder } from './machine-key.js'
 
 /**

@@ -1,6 +1,6 @@
-import type { DivergenceFacts, DivergencePoint } from '../player/divergence.js'
+import type { DivergenceFacts, DivergencePoint } from '../kernel/divergence.js'
 import { type ProxyDivergenceFacts, proxyDivergenceText } from './proxy-divergence.js'
-import { describeEvent, describeReceiver } from './event-text.js'
+import { describeEvent, describeReceiver } from '../kernel/event-text.js'
 
 export interface DivergenceText {
   readonly summary: string

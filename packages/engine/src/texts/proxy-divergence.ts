@@ -1,6 +1,6 @@
 import { clipText } from '@retake/tape/format'
-import type { DivergencePoint, EventName } from '../player/divergence.js'
-import { describeEvent } from './event-text.js'
+import type { DivergencePoint, EventName } from '../kernel/divergence.js'
+import { describeEvent } from '../kernel/event-text.js'
 
 /** Something that a client sent to the proxy and that is not forwarded. */
 export type ProxyRefusal =

@@ -1,4 +1,4 @@
-import { outsideRuns } from '../../scope.js'
+import { outsideRuns } from '../../kernel/scope.js'
 import { plain, type Encoded, type ResultForm } from '../captured-call.js'
 import type { FileFunction } from './file-natives.js'
 import { entries, statFs, stats } from './file-values.js'

@@ -1,5 +1,5 @@
 import { encodeBody } from '@retake/tape/format'
-import type { Session } from '../../sessions/session.js'
+import type { Session } from '../../kernel/session.js'
 import { plain, type Encoded } from '../captured-call.js'
 import { fileContentOf, describeOptions, encodeOptions } from './file-call.js'
 import { nameDescriptor, outputDescriptor } from './file-call.js'

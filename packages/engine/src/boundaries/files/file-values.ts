@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { decodeBody, encodeBody, attempt } from '@retake/tape/format'
-import { natives } from '../../natives.js'
+import { natives } from '../../kernel/natives.js'
 import { nativeFs } from './file-natives.js'
 import type { ResultForm } from '../captured-call.js'
 

@@ -1,5 +1,5 @@
-import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
-import type { Session } from '../../sessions/session.js'
+import { currentCheck, currentSession, outsideRuns } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { FileFunction } from './file-natives.js'

@@ -3,7 +3,7 @@ import { contentProof } from '../../file-state.js'
 import { disk } from '../../overlay/disk.js'
 import { flagBits, opensEmpty, opensToAppend } from '../../overlay/open-flags.js'
 import { absolute } from '../../overlay/overlay-call.js'
-import type { Session } from '../../sessions/session.js'
+import type { Session } from '../../kernel/session.js'
 import { encodeData, encodingOf } from './file-functions.js'
 
 /** A file that a run has open. */

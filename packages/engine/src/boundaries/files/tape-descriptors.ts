@@ -8,8 +8,8 @@ import {
   reopeningBits,
 } from '../../overlay/open-flags.js'
 import { isBelowFolder, Overlay } from '../../overlay/overlay.js'
-import { outsideRuns } from '../../scope.js'
-import type { Session } from '../../sessions/session.js'
+import { outsideRuns } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 import { NO_DESCRIPTOR } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 

@@ -1,9 +1,9 @@
-import { natives } from '../../natives.js'
-import { outsideRuns, unrecordedOwner } from '../../scope.js'
+import { natives } from '../../kernel/natives.js'
+import { outsideRuns, unrecordedOwner } from '../../kernel/scope.js'
 import type { SecretMask } from '../../secrets/secrets.js'
 import type { Overlay } from '../../overlay/overlay.js'
-import { EMPTY, Operation } from '../../sessions/session.js'
-import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../sessions/session.js'
+import { EMPTY, Operation } from '../../kernel/session.js'
+import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../kernel/session.js'
 import { descriptorsOf, mayUseDescriptors } from './tape-descriptors.js'
 
 /**

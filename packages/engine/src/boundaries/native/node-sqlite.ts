@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { errors } from '../../errors.js'
 import { pathString } from '../../overlay/overlay-call.js'
-import { currentSession, outsideRuns, unrecordedOwner } from '../../scope.js'
+import { currentSession, outsideRuns, unrecordedOwner } from '../../kernel/scope.js'
 import { promiseCall } from '../captured-call.js'
 import { replace, undoAll, type Undo } from '../patch.js'
 import {

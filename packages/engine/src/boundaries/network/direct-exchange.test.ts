@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { natives } from '../../natives.js'
+import { natives } from '../../kernel/natives.js'
 import { record } from '../../library/record.js'
 import { replay } from '../../library/replay.js'
 

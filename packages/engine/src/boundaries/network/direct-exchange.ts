@@ -1,6 +1,6 @@
-import { natives } from '../../natives.js'
-import { outsideRuns } from '../../scope.js'
-import type { Operation } from '../../sessions/session.js'
+import { natives } from '../../kernel/natives.js'
+import { outsideRuns } from '../../kernel/scope.js'
+import type { Operation } from '../../kernel/session.js'
 import { deliverError } from '../deliver-error.js'
 
 /** The part of the HTTP client below Node's `fetch` that is the same in all supported versions. */

@@ -1,4 +1,4 @@
-import { outsideRuns } from '../../scope.js'
+import { outsideRuns } from '../../kernel/scope.js'
 import type { Undo } from '../patch.js'
 
 export type Dispatcher = NonNullable<RequestInit['dispatcher']>

@@ -1,7 +1,7 @@
 import EventEmitter from 'node:events'
 import { decodeBody, defined } from '@retake/tape/format'
-import { outsideRuns } from '../../scope.js'
-import type { Session } from '../../sessions/session.js'
+import { outsideRuns } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 import { ownerOf, undoAll, type Undo } from '../patch.js'
 import {
   answer,

@@ -1,6 +1,6 @@
 import { attempt, decodeBody, type ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'
-import type { Session } from '../../sessions/session.js'
+import type { Session } from '../../kernel/session.js'
 import { replace, replaceGetter, undoAll, type Undo } from '../patch.js'
 import { loadedModules } from '../when-loaded.js'
 import {

@@ -1,12 +1,18 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import { beforeContact } from '../outside-contact.js'
-import { bindCheck, currentCheck, currentSession, isOwnWork, outsideRuns } from '../../scope.js'
+import {
+  bindCheck,
+  currentCheck,
+  currentSession,
+  isOwnWork,
+  outsideRuns,
+} from '../../kernel/scope.js'
 import { replace, type Undo, undoAll } from '../patch.js'
 import { isTelemetryExport } from '../telemetry.js'
 import { noteSharedConnection, TapeConnection, type Target } from './tape-connection.js'
 import http from 'node:http'
-import type { Session } from '../../sessions/session.js'
+import type { Session } from '../../kernel/session.js'
 
 /**
  * Every outgoing connection that no higher seam records: `http`, `https`, `ws`, the npm package

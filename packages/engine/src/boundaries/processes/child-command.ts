@@ -1,6 +1,6 @@
 import { noteBoundary } from '../uncaptured.js'
-import { currentSession } from '../../scope.js'
-import type { Session } from '../../sessions/session.js'
+import { currentSession } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 import { descriptorsOf } from '../files/tape-descriptors.js'
 import { unrecordedFileSession } from '../files/unrecorded-session.js'
 

@@ -1,15 +1,15 @@
 import childProcess, { ChildProcess } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeContact } from '../outside-contact.js'
-import { currentCheck, currentSession } from '../../scope.js'
+import { currentCheck, currentSession } from '../../kernel/scope.js'
 import { childStdio, commandLine, describeCommand, fileSession } from './child-command.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
 import { splitPair, withChildTask } from './recorded-child.js'
 import { TapeChild } from './tape-child.js'
 import { TapeTimer } from '../tape-timer.js'
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
-import { siteField } from '../../call-site.js'
-import type { Session } from '../../sessions/session.js'
+import { siteField } from '../../kernel/call-site.js'
+import type { Session } from '../../kernel/session.js'
 import type { SpawnOptions } from '../../hook/boundary-check.js'
 
 /**

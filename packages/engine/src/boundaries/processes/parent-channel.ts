@@ -1,7 +1,7 @@
 import { encodeBody, fromWire, toWire } from '@retake/tape/format'
-import { siteField } from '../../call-site.js'
-import { currentProcessRun } from '../../scope.js'
-import type { Delivery, Operation } from '../../sessions/session.js'
+import { siteField } from '../../kernel/call-site.js'
+import { currentProcessRun } from '../../kernel/scope.js'
+import type { Delivery, Operation } from '../../kernel/session.js'
 import { replace, type Undo, undoAll } from '../patch.js'
 import { ipcChannel } from './tape-child.js'
 

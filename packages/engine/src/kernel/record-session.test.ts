@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { install, uninstall } from '../boundaries/install.js'
-import { insideRun } from '../scope.js'
+import { insideRun } from './scope.js'
 import { RecordSession, type RecordSessionOptions } from './record-session.js'
 
 beforeAll(() => install())

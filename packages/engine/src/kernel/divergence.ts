@@ -7,9 +7,9 @@ import {
   type TapeEvent,
 } from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
-import { callSite } from '../call-site.js'
-import type { PendingAnswer } from './turns.js'
-import type { Nearest } from './content-matcher.js'
+import { callSite } from './call-site.js'
+import type { PendingAnswer } from '../player/turns.js'
+import type { Nearest } from '../player/content-matcher.js'
 import type { TapeCursor } from './timeline.js'
 
 /** The fields that name an event. Without headers, arguments and bodies, so that it can be reported. */

@@ -1,6 +1,6 @@
 import { moduleLoadInFlight } from '../boundaries/module-loads.js'
-import { natives } from '../natives.js'
-import type { Operation } from '../sessions/session.js'
+import { natives } from './natives.js'
+import type { Operation } from './session.js'
 
 /** An answer that does not come from outside; its parts wait for their turn. */
 export interface WaitingAnswer {

@@ -1,5 +1,5 @@
 import { moduleLoadInFlight } from '../boundaries/module-loads.js'
-import { natives } from '../natives.js'
+import { natives } from './natives.js'
 import type { Delivery, Operation } from './session.js'
 
 export interface Turn {

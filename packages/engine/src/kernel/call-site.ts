@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { fileURLToPath } from 'node:url'
 import { natives } from './natives.js'
-import { engineRoot } from './package-root.js'
+import { engineRoot } from '../package-root.js'
 
 /** Prefixes of this package's files in stacks: a URL, or a path if source maps are on. */
 export const OWN_PREFIXES = [engineRoot.href, fileURLToPath(engineRoot)]

@@ -6,7 +6,7 @@ import {
   parseJson,
   type Tape,
 } from '@retake/tape/format'
-import type { Operation as StartedOperation } from '../sessions/session.js'
+import type { Operation as StartedOperation } from './session.js'
 import { meaningfulHeaders } from '../headers.js'
 import { createHash } from 'node:crypto'
 

@@ -1,10 +1,10 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
 import { entryIsLoading, moduleLoadInFlight } from '../boundaries/module-loads.js'
 import type { GivenSecrets } from '../secrets/given-secrets.js'
-import { natives } from '../natives.js'
+import { natives } from './natives.js'
 import { isStructural } from '../secrets/redacted-tape.js'
-import { Gate, type Turn } from '../sessions/gate.js'
-import type { Delivery, Operation } from '../sessions/session.js'
+import { Gate, type Turn } from './gate.js'
+import type { Delivery, Operation } from './session.js'
 import {
   digestMismatch,
   type DivergenceFacts,

@@ -1,6 +1,6 @@
 import type { SecretMask } from '../secrets/secrets.js'
 import type { DivergenceFacts } from './divergence.js'
-import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from './session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape/format'
 
 /** The result of a call, from this process or from a tape. */

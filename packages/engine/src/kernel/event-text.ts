@@ -1,4 +1,4 @@
-import type { EventName } from '../player/divergence.js'
+import type { EventName } from './divergence.js'
 
 /** A short readable name for an event. */
 export function describeEvent(event: EventName): string {

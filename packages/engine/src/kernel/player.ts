@@ -12,13 +12,13 @@ import {
 } from '@retake/tape/format'
 import { type Environment, environmentFrom, type ServedEnvironment } from '../environment.js'
 import { errors, type RetakeError } from '../errors.js'
-import { natives } from '../natives.js'
+import { natives } from './natives.js'
 import type { Overlay } from '../overlay/overlay.js'
-import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
+import { outsideRuns, sessionClosed, sessionOpened } from './scope.js'
 import { isStructural, redactionOf } from '../secrets/redacted-tape.js'
 import { SecretMask } from '../secrets/secrets.js'
 import { ServedFiles } from '../secrets/served-files.js'
-import type { RecordSession, RunEnd } from '../sessions/record-session.js'
+import type { RecordSession, RunEnd } from './record-session.js'
 import {
   type Action,
   type Delivery,
@@ -30,10 +30,10 @@ import {
   type Session,
   type Source,
   type SyncCall,
-} from '../sessions/session.js'
+} from './session.js'
 import { type DivergenceFacts, DivergenceLog, type Leave, LeftTape, nameOf } from './divergence.js'
 import { TolerantDraws } from './draws.js'
-import type { LiveRequests } from './live-requests.js'
+import type { LiveRequests } from '../player/live-requests.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'
 import type { AnswerSource } from './source.js'

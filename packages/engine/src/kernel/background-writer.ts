@@ -1,6 +1,6 @@
 import type { NewEvent } from '@retake/tape/format'
 import type { SealOptions, TapeWriter } from '@retake/tape/node'
-import { natives } from '../natives.js'
+import { natives } from './natives.js'
 
 /** Receives the events of a session: `TapeWriter` writes immediately, `BackgroundWriter` later. */
 export type EventWriter = Pick<

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { BoundaryCheck } from './hook/boundary-check.js'
-import type { Session } from './sessions/session.js'
+import type { BoundaryCheck } from '../hook/boundary-check.js'
+import type { Session } from './session.js'
 
 /**
  * The run that a call belongs to. The store is a session inside `record()` and `replay()`, `null`

@@ -6,8 +6,8 @@ import {
   type RequestEvent,
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
-import { EMPTY, type NewDelivery } from '../sessions/session.js'
-import { describeEvent } from '../texts/event-text.js'
+import { EMPTY, type NewDelivery } from './session.js'
+import { describeEvent } from './event-text.js'
 import type { AnswerPart } from './source.js'
 
 type Initiation = NewEvent<InitiationEvent>

@@ -16,8 +16,8 @@ import { hidesOutput, isStructural, structureOf } from '../secrets/redacted-tape
 import type { SecretMask } from '../secrets/secrets.js'
 import type { TolerantDraws } from './draws.js'
 import { type DivergenceLog, nameOf } from './divergence.js'
-import type { RunEnd } from '../sessions/record-session.js'
-import { EMPTY, type IsOutdated, type Operation } from '../sessions/session.js'
+import type { RunEnd } from './record-session.js'
+import { EMPTY, type IsOutdated, type Operation } from './session.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface SequenceMatcherOptions {
