@@ -1,16 +1,29 @@
 /**
  * Prints the size and structure of the product source: files and lines per package, the modules
- * behind the two entry points that users wait for, exported names that are defined twice, and short
- * files with one importer. `docs/decisions/2026-11-17-size.md` has the last result.
+ * behind the two entry points that users wait for, exported names that are defined twice, short
+ * files with one importer, imports of the kernel, cycles, and helpers that are used once.
+ * `docs/decisions/2026-11-19-kernel-figures.md` has the last result.
+ *
+ * `--root <folder>` measures another checkout. `--list <package>` prints its one-use helpers.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { parseSync } from 'oxc-parser'
-import { packageNames, root } from './run-command.mjs'
+import { root as ownRoot } from './run-command.mjs'
+
+const { values: options } = parseArgs({
+  options: { root: { type: 'string' }, list: { type: 'string' } },
+})
+const root = resolve(options.root ?? ownRoot)
+const packageNames = readdirSync(join(root, 'packages')).filter((name) =>
+  existsSync(join(root, 'packages', name, 'src')),
+)
 
 const SHORT = 60
 
-/** @typedef {{ lines: number, imports: Set<string>, needs: Set<string>, exports: string[] }} Source */
+/** @typedef {{ lines: number, imports: Set<string>, needs: Set<string>, exports: string[], helpers: Helper[], verbs: string[] }} Source */
+/** @typedef {{ name: string, line: number, lines: number }} Helper */
 
 /** @type {Map<string, Source>} */
 const sources = new Map()
@@ -28,10 +41,14 @@ function read(path) {
     imports: new Set(),
     needs: new Set(),
     exports: [],
+    helpers: [],
+    verbs: [],
   }
   sources.set(path, source)
   if (path.endsWith('.css')) return
-  const { module } = parseSync(path, text)
+  const { module, program } = parseSync(path, text)
+  source.helpers = oneUseHelpers(program, text)
+  source.verbs = verbsOf(program)
   const add = (request, isType) => {
     const target = resolveSource(path, request)
     if (target === undefined) return
@@ -52,6 +69,71 @@ function read(path) {
     const target = resolveSource(path, request)
     if (target !== undefined) source.imports.add(target)
   }
+}
+
+/**
+ * Functions of a module that are not exported, and private methods, that their file calls exactly
+ * once. Rendering a component counts as a call. A function that is only handed to another one, such
+ * as a callback, is not counted. Names are compared without scopes, so a local function that hides
+ * one of the module may hide it here too. For commit 5ca9e2a2 this finds 17.1 per 1,000 lines; the
+ * review that asked for the figure found 17.6 with a script of its own.
+ */
+function oneUseHelpers(program, text) {
+  const helpers = new Map()
+  const calls = new Map()
+  const declare = (name, node, body) => {
+    if (body) helpers.set(name, { node, body })
+  }
+  for (const node of program.body) {
+    if (node.type === 'FunctionDeclaration') declare(node.id.name, node, node.body)
+    if (node.type !== 'VariableDeclaration') continue
+    for (const { id, init } of node.declarations) {
+      if (/^(ArrowFunction|Function)Expression$/.test(init?.type)) declare(id.name, node, init.body)
+    }
+  }
+  const visit = (node, owner) => {
+    if (Array.isArray(node)) {
+      for (const item of node) visit(item, owner)
+      return
+    }
+    if (typeof node?.type !== 'string') return
+    const call = (name) => calls.set(name, (calls.get(name) ?? 0) + 1)
+    if (node.type === 'JSXOpeningElement') call(node.name.name)
+    if (node.type === 'CallExpression') {
+      const { callee } = node
+      if (callee.type === 'Identifier') call(callee.name)
+      if (callee.property?.type === 'PrivateIdentifier') call(`${owner}#${callee.property.name}`)
+    }
+    if (
+      node.type === 'MethodDefinition' &&
+      node.kind === 'method' &&
+      node.key.type === 'PrivateIdentifier'
+    )
+      declare(`${owner}#${node.key.name}`, node, node.value.body)
+    const inner = node.type.startsWith('Class') && node.id ? node.id.name : owner
+    for (const child of Object.values(node)) {
+      if (child !== null && typeof child === 'object') visit(child, inner)
+    }
+  }
+  visit(program.body, '')
+  const lineAt = (offset) => text.slice(0, offset).split('\n').length
+  return [...helpers]
+    .filter(([name]) => calls.get(name) === 1)
+    .map(([name, { node, body }]) => {
+      const lines = lineAt(body.end) - lineAt(body.start) + 1
+      const isBlock = body.type === 'BlockStatement' && lines > 1
+      return { name, line: lineAt(node.start), lines: isBlock ? lines - 2 : lines }
+    })
+}
+
+/** Names in tables of verbs: entries of a summary and a function that imports the verb. */
+function verbsOf(program) {
+  return program.body
+    .flatMap(({ declaration }) => declaration?.declarations ?? [])
+    .filter(({ id, init }) => /verbs$/i.test(id.name) && init?.type === 'ObjectExpression')
+    .flatMap(({ init }) => init.properties)
+    .filter(({ value }) => value?.type === 'ArrayExpression')
+    .map(({ key }) => key.name ?? key.value)
 }
 
 /** The source file of a relative import or of an entry point of our own packages. */
@@ -191,3 +273,31 @@ const pairs = [...folderImports].flatMap(([from, targets]) =>
 )
 console.log(`folders that import each other: ${pairs.length} pairs`)
 for (const [a, b] of pairs) console.log(`  ${a} ${b}`)
+
+const helpersOf = (paths) =>
+  paths.reduce((count, path) => count + sources.get(path).helpers.length, 0)
+const perThousand = (paths) => ((helpersOf(paths) * 1000) / sum(paths)).toFixed(1)
+const ownFiles = (name) => all.filter((path) => path.startsWith(join(root, 'packages', name, '/')))
+if (options.list) {
+  console.log(`one-use helpers of ${options.list}:`)
+  for (const path of ownFiles(options.list)) {
+    for (const { name, line, lines } of sources.get(path).helpers)
+      console.log(`  ${relative(root, path)}:${line} ${name}, ${lines} lines`)
+  }
+}
+console.log('one-use helpers per 1,000 lines')
+for (const name of packageNames)
+  console.log(`  ${name}: ${perThousand(ownFiles(name))} (${helpersOf(ownFiles(name))})`)
+
+const verbs = new Set([...sources.values()].flatMap((source) => source.verbs))
+console.log(`
+summary
+  lines                            ${sum(all)}
+  lines of cli                     ${sum(ownFiles('cli'))}
+  kernel files, lines              ${kernel.length}, ${sum(kernel)}
+  files the kernel imports         ${outsideKernel.size}
+  largest cycle, types included    ${knots[0]?.length ?? 0} files
+  folders that import each other   ${pairs.length} pairs
+  one-use helpers per 1,000 lines  ${perThousand(all)} (${helpersOf(all)})
+  verbs                            ${verbs.size}
+  words of docs                    ${words}`)
