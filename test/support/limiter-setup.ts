@@ -1,5 +1,8 @@
-import type { Denial } from '../../packages/guard/src/guard-error.js'
-import type { GuardedTool, GuardedToolOptions } from '../../packages/guard/src/guarded-tool.js'
+import type { Denial } from '../../packages/guard/src/denials/guard-error.js'
+import type {
+  GuardedTool,
+  GuardedToolOptions,
+} from '../../packages/guard/src/contract/guarded-tool.js'
 import { Limiter } from '../../packages/guard/src/limits/limiter.js'
 import type { Limits } from '../../packages/guard/src/limits/limits.js'
 import type { Reservation } from '../../packages/guard/src/limits/meter.js'

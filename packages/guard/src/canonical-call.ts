@@ -8,9 +8,9 @@ import {
   toWire,
 } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
-import { type Denial, guardErrors } from './guard-error.js'
-import { parsedText } from './policy/argument-path.js'
-import type { GuardedToolOptions } from './guarded-tool.js'
+import { type Denial, guardErrors } from './denials/guard-error.js'
+import { parsedText } from './data/argument-path.js'
+import type { GuardedToolOptions } from './contract/guarded-tool.js'
 
 /** A call in the form that is checked, recorded, compared and executed. */
 export interface CanonicalCall {

@@ -10,7 +10,7 @@ import {
   type FieldRules,
   kindOf,
   problemText,
-} from './policy/data-check.js'
+} from './data/data-check.js'
 
 const LONGEST_EXPIRY_MS = 2 ** 31 - 1
 

@@ -8,9 +8,9 @@ import { toolScopes } from './bounds/scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
 import { type CheckedOutput, checkOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'
-import { type Denial, GuardError } from './guard-error.js'
+import { type Denial, GuardError } from './denials/guard-error.js'
 import type { GuardedCall } from './guarded-call.js'
-import type { GuardedTool, Verified } from './guarded-tool.js'
+import type { GuardedTool, Verified } from './contract/guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
 import { countedFor, toUsage, usedAmount } from './limits/amount.js'
 import { circuitOutcome, type Executed, executeTool, isLargerThan } from './limits/execute-tool.js'
@@ -25,7 +25,7 @@ import {
 import { attachNote } from './resume/nested-session.js'
 import { resumeDenials } from './resume/resume-errors.js'
 import { encloseCalls } from './resume/guard-tapes.js'
-import { describeThrown } from './thrown-error.js'
+import { describeThrown } from './denials/thrown-error.js'
 
 /** Continues synchronously if possible, because awaiting costs more than most of a guarded call. */
 const whenReady = <T, R>(

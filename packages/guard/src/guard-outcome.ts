@@ -10,7 +10,7 @@ import {
   recordError,
 } from '@retake/tape/format'
 import type { Operation } from '@retake/engine/hook'
-import { type Denial, GuardError } from './guard-error.js'
+import { type Denial, GuardError } from './denials/guard-error.js'
 
 /** Outcome of a call, as recorded on the tape. */
 export type Outcome =

@@ -23,22 +23,22 @@ import type { Policy } from './policy/policy.js'
 import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { installGuard } from './enforcement/install.js'
-import { type Denial, GuardError, guardErrors } from './guard-error.js'
+import { type Denial, GuardError, guardErrors } from './denials/guard-error.js'
 import { GuardedCall } from './guarded-call.js'
 import type {
   GuardedTool,
   GuardedToolOptions,
   SandboxedModule,
   ToolFunction,
-} from './guarded-tool.js'
+} from './contract/guarded-tool.js'
 import { sandboxedTool } from './sandbox/tool-process.js'
 import type { GuardResult } from './guard-outcome.js'
 import { answerKey, isAnswer, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy, namesInLimits, type RuleName } from './policy/compiled-policy.js'
 import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
-import { ownData, ownFields } from './own-data.js'
-import { thrownIn } from './thrown-error.js'
+import { ownData, ownFields } from './data/own-data.js'
+import { thrownIn } from './denials/thrown-error.js'
 
 export interface GuardOptions {
   /** Name of the run in lists. */

@@ -20,16 +20,16 @@ import {
 import { CallExecution } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
 import { brokenGuard, decideCall, type Decision, deniedIntent, isOutdated } from './decide-call.js'
-import { currentBounds } from './enforcement/current-bounds.js'
-import { type Denial, GuardError, guardErrors } from './guard-error.js'
-import type { GuardedTool } from './guarded-tool.js'
+import { currentBounds } from './bounds/current-bounds.js'
+import { type Denial, GuardError, guardErrors } from './denials/guard-error.js'
+import type { GuardedTool } from './contract/guarded-tool.js'
 import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
 import type { CallWithoutResult } from './resume/earlier-runs.js'
 import { answerKey, isAnswer } from './limits/limiter.js'
 import type { Reservation } from './limits/meter.js'
 import { attachNote } from './resume/nested-session.js'
 import type { CallOptions, GuardRun } from './guard.js'
-import { thrownIn } from './thrown-error.js'
+import { thrownIn } from './denials/thrown-error.js'
 
 /** Limit for nested calls. Tools start synchronously, so each nested call uses the stack. */
 const DEPTH_MAX = 100

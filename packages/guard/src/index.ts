@@ -25,22 +25,27 @@ export type {
 export { checkGuardTools } from './check-options.js'
 export { guard, type GuardOptions } from './guard.js'
 export { useGuardDefaults } from './resume/guard-tapes.js'
-export { GuardError, type Denial } from './guard-error.js'
+export { GuardError, type Denial } from './denials/guard-error.js'
 export { sandboxMissing, startConfined } from './sandbox/bubblewrap.js'
 export type { Confinement } from './sandbox/bubblewrap.js'
 export { endWithDescendants } from '@retake/runner/sandbox'
 export { forwardingOf, hostsText } from './sandbox/forwarding.js'
 export type { Forwarding, ReachableAddress } from './sandbox/forwarding.js'
 export { permissionFlags } from './sandbox/permission-model.js'
-export { thrownIn } from './thrown-error.js'
-export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'
+export { thrownIn } from './denials/thrown-error.js'
+export type {
+  GuardedTool,
+  GuardedToolOptions,
+  ToolContext,
+  ToolFunction,
+} from './contract/guarded-tool.js'
 export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from './guard-outcome.js'
 export type { CallOptions, EndedGuard, GuardRun } from './guard.js'
 export type { BreakerLimits, CallLimits, Limits } from './limits/limits.js'
 export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/earlier-runs.js'
 export { protectOwnFiles } from './bounds/own-files.js'
 export { checkPolicy } from './policy/check-policy.js'
-export type { PolicyProblem } from './policy/data-check.js'
+export type { PolicyProblem } from './data/data-check.js'
 export { CompiledPolicy, judgeCalls, PolicyInvalid } from './policy/compiled-policy.js'
 export type { JudgedCall, PolicyJudgement } from './policy/compiled-policy.js'
 export { CallHistory, type PastCall } from './policy/call-history.js'

@@ -4,10 +4,10 @@ import { requestInFolder } from './approval-files.js'
 import { requestFromTeam } from './request-from-team.js'
 import { hasTerminal, promptTerminal } from './prompt-terminal.js'
 import type { Decision } from '../decide-call.js'
-import { type Denial, denialTable, notStarted } from '../guard-error.js'
+import { type Denial, denialTable, notStarted } from '../denials/guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
 import { waitFor } from '../limits/clock.js'
-import { ownData, ownFields } from '../own-data.js'
+import { ownData, ownFields } from '../data/own-data.js'
 
 /** A call that waits for approval. */
 export interface ApprovalRequest {

@@ -6,7 +6,7 @@ import {
   GuardError,
   guardErrors,
   processEndDenial,
-} from '../guard-error.js'
+} from '../denials/guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { type NetworkBounds, portOf } from './network-bounds.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'

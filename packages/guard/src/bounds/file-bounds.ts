@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt, clipText } from '@retake/tape/format'
-import type { Denial } from '../guard-error.js'
+import type { Denial } from '../denials/guard-error.js'
 import { checkNativeFileModules } from '../enforcement/files/file-calls.js'
 import { installOnce } from '../enforcement/install.js'
 import { FileRoots, type ResolvedPath, resolvePath, statOf } from './file-roots.js'

@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { attempt } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
-import type { Denial } from '../guard-error.js'
+import type { Denial } from '../denials/guard-error.js'
 import type { FramingProblem, WrittenHead } from './http-writes.js'
 import type { NetworkScope } from './scopes.js'
 

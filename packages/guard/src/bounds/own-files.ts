@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Dirent } from 'node:fs'
 import { attempt } from '@retake/tape/format'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
-import { type Denial, guardErrors } from '../guard-error.js'
+import { type Denial, guardErrors } from '../denials/guard-error.js'
 import { fold, foldersAbove, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 
 /** A file or folder of Retake that no guarded tool may use, whatever its scope allows. */

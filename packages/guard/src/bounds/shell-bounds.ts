@@ -2,9 +2,9 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine/hook'
 import { clipText } from '@retake/tape/format'
-import { matchesText } from '../policy/name-pattern.js'
+import { matchesText } from '../data/name-pattern.js'
 import type { Command, ShellScope } from './scopes.js'
-import { type Denial, denialTable, GuardError } from '../guard-error.js'
+import { type Denial, denialTable, GuardError } from '../denials/guard-error.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 
 /** Any number of arguments: without options, and with options. */

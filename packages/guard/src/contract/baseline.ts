@@ -8,7 +8,7 @@ import {
   attempt,
 } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
-import { GuardError } from '../guard-error.js'
+import { GuardError } from '../denials/guard-error.js'
 import { contractErrors } from './contract.js'
 import { typeOf } from './type-of.js'
 import type { PolicyJudgement } from '../policy/compiled-policy.js'

@@ -1,6 +1,6 @@
 import { clipText } from '@retake/tape/format'
-import type { Denial } from '../guard-error.js'
-import type { GuardedToolOptions } from '../guarded-tool.js'
+import type { Denial } from '../denials/guard-error.js'
+import type { GuardedToolOptions } from './guarded-tool.js'
 import { type CheckedValue, checkSchema, isStandardSchema } from './check-schema.js'
 import { brokenContract, contractErrors, type Schema } from './contract.js'
 

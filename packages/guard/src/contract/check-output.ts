@@ -1,6 +1,6 @@
 import { type Drift, keyPathText } from '@retake/tape/format'
-import type { Denial } from '../guard-error.js'
-import type { GuardedTool } from '../guarded-tool.js'
+import type { Denial } from '../denials/guard-error.js'
+import type { GuardedTool } from './guarded-tool.js'
 import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'
 import { type Contract, contractErrors, contractOf, type OutputKind } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'

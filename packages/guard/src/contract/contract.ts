@@ -5,9 +5,9 @@ import {
   driftText,
   keyPathText,
 } from '@retake/tape/format'
-import { type Denial, denialTable } from '../guard-error.js'
-import type { GuardedToolOptions } from '../guarded-tool.js'
-import { DataCheck, type FieldRules, problemText } from '../policy/data-check.js'
+import { type Denial, denialTable } from '../denials/guard-error.js'
+import type { GuardedToolOptions } from './guarded-tool.js'
+import { DataCheck, type FieldRules, problemText } from '../data/data-check.js'
 import { type SchemaIssue, schemaProblem, type UnusableSchema } from './check-schema.js'
 
 const CONTRACT: FieldRules = {

@@ -9,7 +9,7 @@ import {
   undoAll,
 } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import { currentBounds } from './current-bounds.js'
+import { currentBounds } from '../bounds/current-bounds.js'
 
 /**
  * Libraries for queues and pools that tools may share. A busy queue starts a task in the async

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '@retake/engine/hook'
 import { settled, TestClock } from '../../../../test/support/test-clock.js'
-import { currentBounds } from '../enforcement/current-bounds.js'
+import { currentBounds } from '../bounds/current-bounds.js'
 import { CallBounds } from '../bounds/call-bounds.js'
-import { GuardError } from '../guard-error.js'
-import type { GuardedToolOptions, ToolContext } from '../guarded-tool.js'
+import { GuardError } from '../denials/guard-error.js'
+import type { GuardedToolOptions, ToolContext } from '../contract/guarded-tool.js'
 import { circuitOutcome, executeTool, type ExecuteOptions } from './execute-tool.js'
 import { limitErrors } from './limit-errors.js'
 

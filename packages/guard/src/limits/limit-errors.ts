@@ -1,4 +1,4 @@
-import { type Denial, denialTable, notStarted } from '../guard-error.js'
+import { type Denial, denialTable, notStarted } from '../denials/guard-error.js'
 import { toUsd } from './amount.js'
 
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`

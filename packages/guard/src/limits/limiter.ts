@@ -5,8 +5,8 @@ import type {
   GuardIntent,
   RecordedError,
 } from '@retake/tape/format'
-import { type Denial, GuardError } from '../guard-error.js'
-import type { GuardedTool } from '../guarded-tool.js'
+import { type Denial, GuardError } from '../denials/guard-error.js'
+import type { GuardedTool } from '../contract/guarded-tool.js'
 import {
   type Amount,
   amountOf,

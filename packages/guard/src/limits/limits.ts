@@ -1,9 +1,9 @@
 import type { CallUsage } from '@retake/tape/format'
-import { GuardError } from '../guard-error.js'
+import { GuardError } from '../denials/guard-error.js'
 import { combineUsage } from './amount.js'
 import { limitErrors } from './limit-errors.js'
-import { DataCheck, type DataPath, type FieldRules } from '../policy/data-check.js'
-import { toolNameProblem } from '../policy/name-pattern.js'
+import { DataCheck, type DataPath, type FieldRules } from '../data/data-check.js'
+import { toolNameProblem } from '../data/name-pattern.js'
 
 /** The smaller value applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {

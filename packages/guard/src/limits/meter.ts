@@ -1,6 +1,6 @@
 import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import type { Denial } from '../guard-error.js'
+import type { Denial } from '../denials/guard-error.js'
 import {
   addCallUsage,
   type Amount,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GuardError } from '../guard-error.js'
+import { GuardError } from '../denials/guard-error.js'
 import { limitErrors } from './limit-errors.js'
 import { requestedPauseMs, retrySafety } from './retry-safety.js'
 

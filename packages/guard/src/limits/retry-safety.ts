@@ -1,4 +1,4 @@
-import { GuardError } from '../guard-error.js'
+import { GuardError } from '../denials/guard-error.js'
 
 /** The pause that a server requests, from the headers or properties of an error. */
 export function requestedPauseMs(error: unknown, now: number): number | undefined {

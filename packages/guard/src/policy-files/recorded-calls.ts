@@ -16,7 +16,7 @@ import {
 } from '@retake/tape'
 import { judgeCalls, type PolicyJudgement } from '../policy/compiled-policy.js'
 import type { Policy } from '../policy/policy.js'
-import { thrownIn } from '../thrown-error.js'
+import { thrownIn } from '../denials/thrown-error.js'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '@retake/runner/errors'
 import { viewRun } from '@retake/runner/runs'

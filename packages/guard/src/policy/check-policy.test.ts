@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkPolicy } from './check-policy.js'
-import { problemText } from './data-check.js'
+import { problemText } from '../data/data-check.js'
 import { presets } from './presets.js'
 
 const problemsIn = (data: unknown): string[] => checkPolicy(data).map(problemText)

@@ -1,6 +1,6 @@
 import { type Fit, fitIf, type FitTest, NO, notFit, UNKNOWN, YES } from './fit.js'
 import { canonicalHost } from '../bounds/network-bounds.js'
-import { decodedString, parsedText, UNREADABLE } from './argument-path.js'
+import { decodedString, parsedText, UNREADABLE } from '../data/argument-path.js'
 import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
 import { toWire, wireEqual } from '@retake/tape/format'

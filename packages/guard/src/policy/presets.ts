@@ -1,6 +1,6 @@
 import type { Names, Policy } from './policy.js'
-import { ownData } from '../own-data.js'
-import { DataCheck } from './data-check.js'
+import { ownData } from '../data/own-data.js'
+import { DataCheck } from '../data/data-check.js'
 
 export interface ReadOnlyOptions {
   /** Folders that may be read; default any. */

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib'
 import { domainToUnicode } from 'node:url'
 import type { PastCall } from './call-history.js'
-import { parsedText } from './argument-path.js'
-import { nameTest, type NameTest } from './name-pattern.js'
+import { parsedText } from '../data/argument-path.js'
+import { nameTest, type NameTest } from '../data/name-pattern.js'
 import type { Names } from './policy.js'
 
 /** The part of a trusted result beyond this length counts as untrusted. */

@@ -17,10 +17,10 @@ import {
   type Session,
   toolOwner,
 } from '@retake/engine/hook'
-import type { Denial } from '../guard-error.js'
-import { ordinaryData, ownFields } from '../own-data.js'
+import type { Denial } from '../denials/guard-error.js'
+import { ordinaryData, ownFields } from '../data/own-data.js'
 import type { GuardOptions } from '../guard.js'
-import type { GuardedTool } from '../guarded-tool.js'
+import type { GuardedTool } from '../contract/guarded-tool.js'
 import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
 import { protectTapes } from '../bounds/own-files.js'
@@ -46,7 +46,7 @@ import { RunSpending } from './spending-on-tape.js'
 import { openTape } from '@retake/tape/node'
 import { createHash } from 'node:crypto'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import { currentBounds } from '../enforcement/current-bounds.js'
+import { currentBounds } from '../bounds/current-bounds.js'
 
 /** Project settings for tapes that guards record themselves. */
 export type GuardDefaults = Pick<GuardOptions, 'redact'> & { readonly sign?: boolean }

@@ -1,5 +1,5 @@
 import { errorTable, reason } from '@retake/tape/format'
-import { type Denial, denialTable, notStarted } from '../guard-error.js'
+import { type Denial, denialTable, notStarted } from '../denials/guard-error.js'
 
 export const resumeErrors = errorTable({
   RESUME_TAPE_CORRUPT: (tape: string, problem?: { seq: number; message: string }) => [

@@ -12,11 +12,16 @@ import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { foldersAbove, isBelow } from '../bounds/file-roots.js'
 import type { Scopes } from '../bounds/scopes.js'
-import { currentBounds } from '../enforcement/current-bounds.js'
+import { currentBounds } from '../bounds/current-bounds.js'
 import { guardRoot } from '../package-root.js'
-import { GuardError, guardErrors } from '../guard-error.js'
+import { GuardError, guardErrors } from '../denials/guard-error.js'
 import { onAbort } from '../limits/execute-tool.js'
-import type { GuardedTool, SandboxedModule, SandboxLimits, ToolContext } from '../guarded-tool.js'
+import type {
+  GuardedTool,
+  SandboxedModule,
+  SandboxLimits,
+  ToolContext,
+} from '../contract/guarded-tool.js'
 import {
   type Confinement,
   confinementOf,

@@ -3,7 +3,7 @@ import { types } from 'node:util'
 import { flagBits, isNodesOwn, opensForWriting, outsideRuns, type Undo } from '@retake/engine/hook'
 import { isOwnEntry } from '../../bounds/own-files.js'
 import { statOf } from '../../bounds/file-roots.js'
-import { currentBounds } from '../current-bounds.js'
+import { currentBounds } from '../../bounds/current-bounds.js'
 import { FileCheck, isCode, Pins } from './file-check.js'
 import { BINDING_PLANS, readPaths } from './file-plans.js'
 

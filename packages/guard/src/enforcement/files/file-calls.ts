@@ -13,7 +13,7 @@ import {
 } from '@retake/engine/hook'
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { checkFirst, currentBounds } from '../current-bounds.js'
+import { checkFirst, currentBounds } from '../../bounds/current-bounds.js'
 import { hasBinding } from './file-binding.js'
 import { FileCheck, isCode, pathArgument, Pins } from './file-check.js'
 import { FILE_PLANS, LOOKS, readPaths } from './file-plans.js'

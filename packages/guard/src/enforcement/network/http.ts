@@ -18,7 +18,7 @@ import {
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { overridesMethod } from '../../bounds/http-writes.js'
 import type { Peer } from '../../bounds/network-bounds.js'
-import { currentBounds, refusalIn } from '../current-bounds.js'
+import { currentBounds, refusalIn } from '../../bounds/current-bounds.js'
 import { announceConnect, asHttpWork, endWithCall, isOfCall, lend } from './sockets.js'
 import { announceRequest, watchRequests } from './written-requests.js'
 

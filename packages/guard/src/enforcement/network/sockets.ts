@@ -9,8 +9,8 @@ import { attempt } from '@retake/tape/format'
 import { beforeContact, replace, type Undo, undoAll } from '@retake/engine/hook'
 import { type CallBounds, endWith, ignoreIfUncaught } from '../../bounds/call-bounds.js'
 import { endpointText } from '../../bounds/network-bounds.js'
-import { GuardError, guardErrors } from '../../guard-error.js'
-import { checkFirst, currentBounds, refusalIn } from '../current-bounds.js'
+import { GuardError, guardErrors } from '../../denials/guard-error.js'
+import { checkFirst, currentBounds, refusalIn } from '../../bounds/current-bounds.js'
 import { watchRequests } from './written-requests.js'
 
 interface Endpoint {

@@ -1,9 +1,9 @@
 import type net from 'node:net'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { HttpWrites } from '../../bounds/http-writes.js'
-import type { Denial } from '../../guard-error.js'
+import type { Denial } from '../../denials/guard-error.js'
 import type { NetworkBounds, Peer } from '../../bounds/network-bounds.js'
-import { refusalIn } from '../current-bounds.js'
+import { refusalIn } from '../../bounds/current-bounds.js'
 
 type Done = (error?: Error | null) => void
 interface Written {

@@ -1,5 +1,5 @@
 import { closestName } from '@retake/engine/hook'
-import { GuardError, guardErrors } from '../guard-error.js'
+import { GuardError, guardErrors } from '../denials/guard-error.js'
 import { argumentText } from './argument-path.js'
 
 export type DataPath = readonly (string | number)[]

@@ -1,5 +1,5 @@
 import type { CallUsage, Effect } from '@retake/tape/format'
-import type { Contract, Schema } from './contract/contract.js'
+import type { Contract, Schema } from './contract.js'
 
 /** Second argument of a tool. */
 export interface ToolContext {

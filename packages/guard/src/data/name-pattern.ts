@@ -1,4 +1,4 @@
-import type { Names } from './policy.js'
+import type { Names } from '../policy/policy.js'
 
 export type NameTest = (name: string) => boolean
 

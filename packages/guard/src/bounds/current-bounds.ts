@@ -1,5 +1,5 @@
 import { type BoundaryCheck, currentCheck, lookFirst, type Undo } from '@retake/engine/hook'
-import type { CallBounds } from '../bounds/call-bounds.js'
+import type { CallBounds } from './call-bounds.js'
 
 /** The boundary check of guarded calls. Only guards create checks. */
 export interface BoundedCheck extends BoundaryCheck {
