@@ -20,7 +20,7 @@ import { checkGuardOptions, checkToolOptions, callOptionProblems } from './check
 import type { Limits } from './limits/limits.js'
 import type { CallInDoubt, EarlierCall, InDoubtChoice } from './resume/earlier-runs.js'
 import type { Policy } from './policy/policy.js'
-import { protectGuard } from './bounds/own-files.js'
+import { protectGuard } from './paths/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { installGuard } from './enforcement/install.js'
 import { type Denial, GuardError, guardErrors } from './denials/guard-error.js'

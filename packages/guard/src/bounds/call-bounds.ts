@@ -7,9 +7,9 @@ import {
   guardErrors,
   processEndDenial,
 } from '../denials/guard-error.js'
-import { sandboxMissing } from '../sandbox/bubblewrap.js'
+import { sandboxMissing } from '../confinement/bubblewrap.js'
 import { type NetworkBounds, portOf } from './network-bounds.js'
-import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
+import { ownFileDenial, ownRemovalDenial, ownWordDenial } from '../paths/own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { shellErrors, unseenCodeDenial } from './shell-bounds.js'
 

@@ -4,7 +4,7 @@ import { attempt, clipText } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
 import { checkNativeFileModules } from '../enforcement/files/file-calls.js'
 import { installOnce } from '../enforcement/install.js'
-import { FileRoots, type ResolvedPath, resolvePath, statOf } from './file-roots.js'
+import { FileRoots, type ResolvedPath, resolvePath, statOf } from '../paths/file-roots.js'
 import type { FileAccess, FileScope } from './scopes.js'
 
 /**

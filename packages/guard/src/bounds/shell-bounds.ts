@@ -5,7 +5,7 @@ import { clipText } from '@retake/tape/format'
 import { matchesText } from '../data/name-pattern.js'
 import type { Command, ShellScope } from './scopes.js'
 import { type Denial, denialTable, GuardError } from '../denials/guard-error.js'
-import { sandboxMissing } from '../sandbox/bubblewrap.js'
+import { sandboxMissing } from '../confinement/bubblewrap.js'
 
 /** Any number of arguments: without options, and with options. */
 const REST = '**'

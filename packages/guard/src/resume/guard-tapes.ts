@@ -23,7 +23,7 @@ import type { GuardOptions } from '../guard.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
 import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
-import { protectTapes } from '../bounds/own-files.js'
+import { protectTapes } from '../paths/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import {
   type CallInDoubt,

@@ -10,7 +10,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { outsideRuns } from '@retake/engine/hook'
 import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import { foldersAbove, isBelow } from '../bounds/file-roots.js'
+import { foldersAbove, isBelow } from '../paths/file-roots.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { currentBounds } from '../bounds/current-bounds.js'
 import { guardRoot } from '../package-root.js'
@@ -28,11 +28,11 @@ import {
   outsideSockets,
   sandboxMissing,
   startConfined,
-} from './bubblewrap.js'
+} from '../confinement/bubblewrap.js'
 import { endWithDescendants } from '@retake/runner/sandbox'
 import { receiveFrames, sendFrame } from './frames.js'
-import { permissionFlags } from './permission-model.js'
-import { underSeatbelt } from './seatbelt.js'
+import { permissionFlags } from '../confinement/permission-model.js'
+import { underSeatbelt } from '../confinement/seatbelt.js'
 import type { SentError, ToolRequest } from './tool-child.js'
 
 const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
