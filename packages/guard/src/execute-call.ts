@@ -121,7 +121,7 @@ export class CallExecution {
 
   #approved(proceed: () => Later, refused?: () => void): Later {
     if (this.decision.intent.verdict !== 'ask') return proceed()
-    return requestApproval(this.call, this.operation, this.decision, this.#args()).then(
+    return requestApproval(this.call, this.operation, this.decision.intent, this.#args()).then(
       (approved) => {
         if (approved.approval) this.#facts = { approval: approved.approval }
         if (!('denial' in approved)) return proceed()
@@ -149,7 +149,7 @@ export class CallExecution {
     const { session } = this.operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {
       if (denial !== undefined) return this.#refuse(denial)
-      const expired = expiredApproval(this.#facts?.approval, this.call, this.decision)
+      const expired = expiredApproval(this.#facts?.approval, name, this.decision.intent)
       if (expired !== undefined) {
         room.release()
         return this.#refuse(expired)

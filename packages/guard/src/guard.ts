@@ -1,10 +1,9 @@
-import type { KeyObject } from 'node:crypto'
-import { addOwnPackage, closestName, type RedactRule, type RunEnd } from '@retake/engine/hook'
+import { fileURLToPath } from 'node:url'
+import { addOwnPackage, closestName, type RunEnd } from '@retake/engine/hook'
 import {
   type CallUsage,
   clipText,
   decodeBody,
-  type Durability,
   encodeBody,
   hasRun,
   type GuardFacts,
@@ -17,12 +16,11 @@ import {
 import type { ApprovalOptions } from './approval/request-approval.js'
 import { type Baseline, type OnArgumentDrift, readBaseline } from './contract/baseline.js'
 import { checkGuardOptions, checkToolOptions, callOptionProblems } from './check-options.js'
-import type { Limits } from './limits/limits.js'
-import type { CallInDoubt, EarlierCall, InDoubtChoice } from './resume/earlier-runs.js'
+import type { CallInDoubt, EarlierCall } from './resume/earlier-runs.js'
 import type { Policy } from './policy/policy.js'
 import { protectGuard } from './paths/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
-import { installGuard } from './enforcement/install.js'
+import { installFor, installGuard } from './enforcement/install.js'
 import { type Denial, GuardError, guardErrors } from './denials/guard-error.js'
 import { GuardedCall } from './guarded-call.js'
 import type {
@@ -36,13 +34,11 @@ import type { GuardResult } from './guard-outcome.js'
 import { answerKey, isAnswer, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy, namesInLimits, type RuleName } from './policy/compiled-policy.js'
-import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
+import { type ClosedTape, GuardTapes, type GuardTapeOptions } from './resume/guard-tapes.js'
 import { ownData, ownFields } from './data/own-data.js'
 import { thrownIn } from './denials/thrown-error.js'
 
-export interface GuardOptions {
-  /** Name of the run in lists. */
-  readonly name: string
+export interface GuardOptions extends GuardTapeOptions {
   /** Decides which calls run. Of several policies, the strictest applies. Default: all calls run. */
   readonly policy?: Policy | readonly Policy[]
   /**
@@ -50,37 +46,12 @@ export interface GuardOptions {
    * that denies or asks about it, and registering it.
    */
   readonly tools?: readonly string[]
-  /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
-  readonly dir?: string
-  /**
-   * Failures that the guard's own tape survives, as for `record`. `machine` (default): a power cut;
-   * a call is on disk before it runs, and its result before it is returned. `process`: only a
-   * killed process; nothing waits for the disk.
-   */
-  readonly durability?: Durability
-  /** Apply in addition to the limits of the policies. The smaller value counts. */
-  readonly limits?: Limits
   /** Who decides about calls that match an `ask` rule. */
   readonly approval?: ApprovalOptions
-  /**
-   * Continues an earlier run: serves its results, then runs further calls. `true` means the latest
-   * run of this name, unless it is complete. A string is the id or path of a run. Only `end()`
-   * completes a run.
-   */
-  readonly resume?: boolean | string
-  /** Decision about calls that were running when the resumed run stopped; default `fail`. */
-  readonly inDoubt?: InDoubtChoice
   /** The result of `baselineFrom(tapes)`, or its JSON. */
   readonly baseline?: Baseline | string
   /** Action for calls whose arguments differ from the baseline; default: only record the score. */
   readonly onArgumentDrift?: OnArgumentDrift
-  /**
-   * Personal data to replace by pseudonyms on the guard's own tape, as for `record()`. Default:
-   * `recording.redact` in the project's configuration. Tools get the original values.
-   */
-  readonly redact?: readonly RedactRule[]
-  /** Private ed25519 key that signs the seal of the guard's own tape. */
-  readonly signingKey?: KeyObject
 }
 
 /**
@@ -98,6 +69,9 @@ export function guard(given: GuardOptions): GuardRun {
 }
 
 addOwnPackage(new URL('..', import.meta.url))
+
+/** The program of sandboxed processes. The path is the same from `src`, `dist` and `bundle`. */
+const TOOL_CHILD = fileURLToPath(new URL('../bundle/tool-child.js', import.meta.url))
 
 export interface CallOptions {
   /** Throws `result.error` instead of returning it. */
@@ -140,6 +114,7 @@ export class GuardRun {
     this.name = options.name
     const { policy = [] } = options
     this.policy = CompiledPolicy.of(policy)
+    installFor(this.policy.scopes)
     const { tools } = options
     const unknown = tools && this.#namedTools().find((rule) => isMissing(rule, tools))
     if (unknown !== undefined) throw new GuardError(unknownRule(unknown, tools))
@@ -177,7 +152,7 @@ export class GuardRun {
   ): (args: Args) => Promise<Output> {
     const isModule = typeof given === 'object' && given !== null && Object.hasOwn(given, 'module')
     const options = toolOptions(isModule ? given : more)
-    const run = isModule ? sandboxedTool(name, options as SandboxedModule) : given
+    const run = isModule ? sandboxedTool(name, options as SandboxedModule, TOOL_CHILD) : given
     if (typeof run !== 'function' || typeof name !== 'string')
       throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION(name))
     const notListed = this.#notListed(name)

@@ -1,11 +1,9 @@
 import { natives, type Operation } from '@retake/engine/hook'
-import { type ApprovalFacts, reason, toWire } from '@retake/tape/format'
+import { type ApprovalFacts, type GuardIntent, reason, toWire } from '@retake/tape/format'
 import { requestInFolder } from './approval-files.js'
 import { requestFromTeam } from './request-from-team.js'
 import { hasTerminal, promptTerminal } from './prompt-terminal.js'
-import type { Decision } from '../decide-call.js'
 import { type Denial, denialTable, notStarted } from '../denials/guard-error.js'
-import type { GuardedCall } from '../guarded-call.js'
 import { waitFor } from '../limits/clock.js'
 import { ownData, ownFields } from '../data/own-data.js'
 
@@ -195,10 +193,21 @@ const factsOf = (
 const DEFAULT_EXPIRY_MS = 300_000
 const NO_OPTIONS: ApprovalOptions = ownFields({})
 
+/** The call that needs approval, and its guard. */
+interface WaitingCall {
+  readonly name: string
+  readonly options: { readonly signal?: AbortSignal }
+  readonly run: {
+    readonly name: string
+    readonly options: { readonly approval?: ApprovalOptions }
+    readonly lastApproved: Map<string, unknown>
+  }
+}
+
 export function requestApproval(
-  { run, name, options }: GuardedCall,
+  { run, name, options }: WaitingCall,
   operation: Operation,
-  { intent }: Decision,
+  intent: GuardIntent,
   args: unknown,
 ): Promise<Approved> {
   const { approval = NO_OPTIONS } = run.options
@@ -230,13 +239,13 @@ export function requestApproval(
 /** An approval can expire while its call waits in the queue. */
 export function expiredApproval(
   approval: ApprovalFacts | undefined,
-  { name }: GuardedCall,
-  { intent }: Decision,
+  tool: string,
+  intent: GuardIntent,
 ): Denial | undefined {
   if (approval === undefined || approval.how === 'break-glass') return undefined
   if (natives.dateNow() <= approval.expiresAt) return undefined
   return approvalDenials.APPROVAL_EXPIRED(
-    { tool: name, rule: intent.rule ?? 'default' },
+    { tool, rule: intent.rule ?? 'default' },
     { approvedBy: approval.by },
   )
 }

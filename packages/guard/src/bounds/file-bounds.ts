@@ -2,8 +2,6 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt, clipText } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
-import { checkNativeFileModules } from '../enforcement/files/file-calls.js'
-import { installOnce } from '../enforcement/install.js'
 import { FileRoots, type ResolvedPath, resolvePath, statOf } from '../paths/file-roots.js'
 import type { FileAccess, FileScope } from './scopes.js'
 
@@ -12,7 +10,6 @@ import type { FileAccess, FileScope } from './scopes.js'
  * arguments before a tool starts and ignores anything that may be ordinary text.
  */
 export function fileBounds(policy: string, scope: FileScope) {
-  installOnce(checkNativeFileModules)
   const read = scope.read && new FileRoots(scope.read)
   const isSame = JSON.stringify(scope.read) === JSON.stringify(scope.write)
   const write = isSame ? read : scope.write && new FileRoots(scope.write)

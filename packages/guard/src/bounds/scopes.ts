@@ -1,8 +1,10 @@
-import type { Effect } from '@retake/tape/format'
+import type { Effect, GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
-import type { Policy } from '../policy/policy.js'
 import { ownFields } from '../data/own-data.js'
+import { type FileRoots, isBelow } from '../paths/file-roots.js'
+import { ownLocations, ownReadOnly } from '../paths/own-files.js'
+import type { Confinement } from '../confinement/bubblewrap.js'
 import { type FileBounds, fileBounds } from './file-bounds.js'
 import { type NetworkBounds, networkBounds } from './network-bounds.js'
 import { type ShellBounds, shellBounds } from './shell-bounds.js'
@@ -74,6 +76,16 @@ export interface ShellScope {
   readonly env?: readonly string[]
 }
 
+/** The parts of a policy that scopes depend on. */
+interface ScopedPolicy {
+  readonly name: string
+  readonly default?: GuardVerdict
+  readonly rules?: readonly { readonly ask?: unknown }[]
+  readonly files?: FileScope
+  readonly network?: NetworkScope
+  readonly shell?: ShellScope
+}
+
 export const policyScopes = ({
   name,
   files,
@@ -81,7 +93,7 @@ export const policyScopes = ({
   shell,
   rules = [],
   ...policy
-}: Policy): Scopes =>
+}: ScopedPolicy): Scopes =>
   ownFields({
     ...((policy.default === 'ask' || rules.some(({ ask }) => ask !== undefined)) && {
       needsApproval: true,
@@ -128,3 +140,23 @@ const undeclared = ({ rule, what }: Denial, effects: readonly Effect[]): Denial 
   why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
   allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
 })
+
+/** The intersection of all scopes, for a process that starts in `cwd`. */
+export function confinementOf(scopes: readonly Scopes[], cwd: string): Confinement {
+  const common = (roots: (files: FileBounds) => FileRoots | undefined) =>
+    scopes
+      .map(({ files }) => files && roots(files)?.folders)
+      .reduce((all, each) => (all && each ? intersection(all, each) : (all ?? each)), undefined)
+  return {
+    read: common(({ roots }) => roots.read),
+    write: common(({ roots }) => roots.write),
+    hidden: ownLocations(),
+    readOnly: ownReadOnly(),
+    network: scopes.some(({ network }) => network !== undefined) ? 'closed' : 'open',
+    cwd,
+  }
+}
+
+/** For each pair of folders of which one contains the other, the inner one. */
+const intersection = (some: readonly string[], others: readonly string[]): readonly string[] =>
+  some.flatMap((a) => others.flatMap((b) => (isBelow(a, b) ? [a] : isBelow(b, a) ? [b] : [])))

@@ -14,13 +14,10 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { attempt } from '@retake/tape/format'
-import { containsSecret, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
-import { type FileRoots, foldersAbove, isBelow, resolvePath } from '../paths/file-roots.js'
-import { ownLocations, ownReadOnly, protectOwnFiles } from '../paths/own-files.js'
+import { outsideRuns } from '@retake/engine/hook'
+import { foldersAbove, isBelow, resolvePath } from '../paths/file-roots.js'
+import { protectOwnFiles } from '../paths/own-files.js'
 import { seccompFilter } from './seccomp.js'
-import type { CallBounds } from '../bounds/call-bounds.js'
-import type { FileBounds } from '../bounds/file-bounds.js'
-import type { Scopes } from '../bounds/scopes.js'
 
 /** Limits of a sandboxed process. A missing list allows everything, an empty list nothing. */
 export interface Confinement {
@@ -326,82 +323,4 @@ function storeFilter(filter: Uint8Array): number {
   // The descriptor is visible in `/proc` under this path.
   protectOwnFiles(folder, 'the sandbox of Retake')
   return fd
-}
-
-/** The intersection of all scopes, for a process that starts in `cwd`. */
-export function confinementOf(scopes: readonly Scopes[], cwd: string): Confinement {
-  const common = (roots: (files: FileBounds) => FileRoots | undefined) =>
-    scopes
-      .map(({ files }) => files && roots(files)?.folders)
-      .reduce((all, each) => (all && each ? intersection(all, each) : (all ?? each)), undefined)
-  return {
-    read: common(({ roots }) => roots.read),
-    write: common(({ roots }) => roots.write),
-    hidden: ownLocations(),
-    readOnly: ownReadOnly(),
-    network: scopes.some(({ network }) => network !== undefined) ? 'closed' : 'open',
-    cwd,
-  }
-}
-
-/** For each pair of folders of which one contains the other, the inner one. */
-const intersection = (some: readonly string[], others: readonly string[]): readonly string[] =>
-  some.flatMap((a) => others.flatMap((b) => (isBelow(a, b) ? [a] : isBelow(b, a) ? [b] : [])))
-
-/** Options of a process as Node passes them to its binding. */
-export interface NativeSpawnOptions extends SpawnOptions {
-  readonly stdio?: readonly object[]
-}
-
-/**
- * Starts a process of guarded calls in the sandbox, if there is one and the calls have scopes.
- * `CallBounds.process` has checked it. A program killed by a signal exits with 128 plus its number.
- */
-export function spawnConfined<T>(
-  bounds: readonly CallBounds[],
-  options: NativeSpawnOptions,
-  spawn: (options: NativeSpawnOptions) => T,
-): T {
-  const scopes = bounds.flatMap((each) => each.scopes)
-  const isConfined = scopes.some(
-    ({ files, network, shell, needsApproval }) => files ?? network ?? shell ?? needsApproval,
-  )
-  if (!isConfined || sandboxMissing() !== undefined) return spawn(options)
-  const { stdio = [], args = [], cwd, envPairs } = options
-  const pairs = envPairs?.filter(isHarmless)
-  const confinement = {
-    ...confinementOf(scopes, path.resolve(cwd ?? '.')),
-    variables: (pairs ?? []).filter(isOfLoader).map(splitPair),
-  }
-  const command = [options.file, ...args.slice(1).map(String)]
-  return startConfined(confinement, command, stdio, (file, confined, descriptors) =>
-    spawn({
-      ...options,
-      file,
-      args: ['bwrap', ...confined],
-      cwd: '/',
-      ...(pairs && { envPairs: pairs.filter((pair) => !isOfLoader(pair)) }),
-      stdio: descriptors.map((each) =>
-        typeof each === 'number' ? { type: 'fd', fd: each } : each,
-      ),
-    }),
-  )
-}
-
-/** False for variables that contain secrets, which programs do not get. */
-const isHarmless = (pair: string): boolean => !containsSecret(...splitPair(pair))
-
-/**
- * True for variables that the C library obeys in any program, such as `LD_PRELOAD`. It ignores them
- * in programs with more rights, for the same reason. `bwrap` itself runs outside of the sandbox.
- */
-const isOfLoader = (pair: string): boolean =>
-  /^(?:LD_|GLIBC_|MALLOC_|RES_|RESOLV_|GCONV_|GETCONF_|(?:HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|TZDIR)=)/.test(
-    pair,
-  )
-
-/** On Windows, a name may start with an equals sign. */
-export function splitPair(pair: string): [name: string, value: string] {
-  const at = pair.indexOf('=', 1)
-  return [pair.slice(0, at), pair.slice(at + 1)]
 }

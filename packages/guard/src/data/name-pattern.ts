@@ -1,4 +1,5 @@
-import type { Names } from '../policy/policy.js'
+/** One name or more; `*` matches any characters. */
+export type Names = string | readonly string[]
 
 export type NameTest = (name: string) => boolean
 

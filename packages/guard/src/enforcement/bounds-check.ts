@@ -4,6 +4,7 @@ import type net from 'node:net'
 import type { FileCall, SpawnOptions } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { BoundedCheck } from '../bounds/current-bounds.js'
+import { installFor } from './install.js'
 import { callWithin, checkDescriptor } from './files/file-calls.js'
 import { FileCheck } from './files/file-check.js'
 import { checkStream, fetchWithin } from './network/http.js'
@@ -11,8 +12,10 @@ import { checkQuery, connectWithin } from './network/sockets.js'
 import { boundOptions, spawnWithin } from './processes/bound-child.js'
 
 /** The check that applies to the tool of a call: its own bounds and those of enclosing calls. */
-export const checkOf = (bounds: CallBounds): BoundedCheck =>
-  new BoundsCheck([...bounds.around, bounds])
+export function checkOf(bounds: CallBounds): BoundedCheck {
+  installFor(bounds.scopes)
+  return new BoundsCheck([...bounds.around, bounds])
+}
 
 /** Forwards the operations that the engine's boundaries see to the bounds of the calls. */
 class BoundsCheck implements BoundedCheck {

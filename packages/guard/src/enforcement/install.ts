@@ -1,6 +1,7 @@
 import { install, installAbove, type Undo, undoAll } from '@retake/engine/hook'
+import type { Scopes } from '../bounds/scopes.js'
 import { patchFileBinding } from './files/file-binding.js'
-import { patchOtherFileFunctions } from './files/file-calls.js'
+import { checkNativeFileModules, patchOtherFileFunctions } from './files/file-calls.js'
 import { patchHttp2Sessions, patchHttpRequests, watchUndici } from './network/http.js'
 import { patchDatagrams, patchListening, patchNameServers } from './network/sockets.js'
 import { bindQueuedTasks } from './queued-tasks.js'
@@ -9,7 +10,7 @@ import { patchChildHandles, patchProcessControl, patchWorkers } from './processe
 const installed = new Set<() => Undo>()
 
 /** Applies a patch unless it is applied already. The engine's `uninstall()` undoes it. */
-export function installOnce(patch: () => Undo): void {
+function installOnce(patch: () => Undo): void {
   if (installed.has(patch)) return
   installAbove(() => {
     const undo = patch()
@@ -25,6 +26,11 @@ export function installOnce(patch: () => Undo): void {
 export function installGuard(): void {
   install()
   installOnce(patchAll)
+}
+
+/** Functions below `node:fs` are checked only where calls have a file scope. */
+export function installFor(scopes: readonly Scopes[]): void {
+  if (scopes.some(({ files }) => files !== undefined)) installOnce(checkNativeFileModules)
 }
 
 const patchAll = (): Undo =>

@@ -1,6 +1,6 @@
 import type { GuardStatus } from '@retake/tape/format'
 import type { CallFilter, JudgedCall } from './compiled-rule.js'
-import type { Names } from './policy.js'
+import type { Names } from '../data/name-pattern.js'
 import { TaintTracker } from './taint-tracker.js'
 
 export const LOOK_BACK_LIMIT = 10_000

@@ -10,9 +10,9 @@ import {
   type FieldRules,
   type PolicyProblem,
 } from '../data/data-check.js'
-import type { Conditions, Earlier, Names, Rule } from './policy.js'
+import type { Conditions, Earlier, Rule } from './policy.js'
 import { pathProblem } from '../data/argument-path.js'
-import { coversNames, nameTest, toolNameProblem } from '../data/name-pattern.js'
+import { coversNames, type Names, nameTest, toolNameProblem } from '../data/name-pattern.js'
 import { EFFECTS, ruleVerdict } from './compiled-rule.js'
 import { LOOK_BACK_LIMIT } from './call-history.js'
 import { patternProblem } from './linear-pattern.js'

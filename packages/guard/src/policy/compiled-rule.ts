@@ -5,7 +5,8 @@ import type { Effect, GuardVerdict } from '@retake/tape/format'
 import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from '../data/argument-path.js'
 import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
 import { compilePredicate } from './compile-predicate.js'
-import type { Earlier, Names, Predicate, Rule, Taint, When } from './policy.js'
+import type { Earlier, Predicate, Rule, Taint, When } from './policy.js'
+import type { Names } from '../data/name-pattern.js'
 import { eachText, joinedMembers, type TaintSource, type TaintTracker } from './taint-tracker.js'
 
 /** A call as policies see it before it runs. */

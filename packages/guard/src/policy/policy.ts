@@ -1,5 +1,6 @@
 import type { Effect, GuardVerdict } from '@retake/tape/format'
 import type { FileScope, NetworkScope, ShellScope } from '../bounds/scopes.js'
+import type { Names } from '../data/name-pattern.js'
 import type { Limits } from '../limits/limits.js'
 
 /**
@@ -35,9 +36,6 @@ export interface Policy {
   readonly shell?: ShellScope
   readonly limits?: Limits
 }
-
-/** One name or more; `*` matches any characters. */
-export type Names = string | readonly string[]
 
 /** Has exactly one of `allow`, `deny` and `ask`. The other keys select calls. */
 export interface Rule {

@@ -1,4 +1,5 @@
-import type { Names, Policy } from './policy.js'
+import type { Names } from '../data/name-pattern.js'
+import type { Policy } from './policy.js'
 import { ownData } from '../data/own-data.js'
 import { DataCheck } from '../data/data-check.js'
 

@@ -3,7 +3,7 @@ import { domainToUnicode } from 'node:url'
 import type { PastCall } from './call-history.js'
 import { parsedText } from '../data/argument-path.js'
 import { nameTest, type NameTest } from '../data/name-pattern.js'
-import type { Names } from './policy.js'
+import type { Names } from '../data/name-pattern.js'
 
 /** The part of a trusted result beyond this length counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000

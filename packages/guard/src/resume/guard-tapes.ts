@@ -5,12 +5,14 @@ import {
   readGuards,
   type ResumedRun,
   toWire,
+  type Durability,
 } from '@retake/tape/format'
 import {
   currentSession,
   openRecording,
   outsideRuns,
   type RecordedRun,
+  type RedactRule,
   revealedTape,
   type RecordSession,
   type RunEnd,
@@ -19,13 +21,14 @@ import {
 } from '@retake/engine/hook'
 import type { Denial } from '../denials/guard-error.js'
 import { ordinaryData, ownFields } from '../data/own-data.js'
-import type { GuardOptions } from '../guard.js'
+import type { Limits } from '../limits/limits.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
 import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
 import { protectTapes } from '../paths/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import {
+  type InDoubtChoice,
   type CallInDoubt,
   guardedCallKey,
   CallLedger,
@@ -44,12 +47,43 @@ import { attachNote, NestedSession } from './nested-session.js'
 import { withChangedPolicy } from './resume-errors.js'
 import { RunSpending } from './spending-on-tape.js'
 import { openTape } from '@retake/tape/node'
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { currentBounds } from '../bounds/current-bounds.js'
 
+/** Options of a guard that concern its tape. */
+export interface GuardTapeOptions {
+  /** Name of the run in lists. */
+  readonly name: string
+  /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
+  readonly dir?: string
+  /**
+   * Failures that the guard's own tape survives, as for `record`. `machine` (default): a power cut;
+   * a call is on disk before it runs, and its result before it is returned. `process`: only a
+   * killed process; nothing waits for the disk.
+   */
+  readonly durability?: Durability
+  /** Apply in addition to the limits of the policies. The smaller value counts. */
+  readonly limits?: Limits
+  /**
+   * Continues an earlier run: serves its results, then runs further calls. `true` means the latest
+   * run of this name, unless it is complete. A string is the id or path of a run. Only `end()`
+   * completes a run.
+   */
+  readonly resume?: boolean | string
+  /** Decision about calls that were running when the resumed run stopped; default `fail`. */
+  readonly inDoubt?: InDoubtChoice
+  /**
+   * Personal data to replace by pseudonyms on the guard's own tape, as for `record()`. Default:
+   * `recording.redact` in the project's configuration. Tools get the original values.
+   */
+  readonly redact?: readonly RedactRule[]
+  /** Private ed25519 key that signs the seal of the guard's own tape. */
+  readonly signingKey?: KeyObject
+}
+
 /** Project settings for tapes that guards record themselves. */
-export type GuardDefaults = Pick<GuardOptions, 'redact'> & { readonly sign?: boolean }
+export type GuardDefaults = Pick<GuardTapeOptions, 'redact'> & { readonly sign?: boolean }
 
 let readDefaults: () => Promise<GuardDefaults> | undefined = () => undefined
 
@@ -64,7 +98,7 @@ class OwnTape {
   readonly run: RecordedRun
 
   /** `earlier` are the runs that it continues. */
-  constructor(options: GuardOptions & GuardDefaults, earlier?: EarlierRuns) {
+  constructor(options: GuardTapeOptions & GuardDefaults, earlier?: EarlierRuns) {
     const { name, durability, signingKey, redact, sign } = options
     const dir = earlier?.dir ?? options.dir
     const { session, run } = outsideRuns(() =>
@@ -147,7 +181,7 @@ export interface ClosedTape extends RecordedRun {
 /** The tapes of a guard: the current one and those of the runs that it continues. */
 export class GuardTapes {
   readonly spending: RunSpending
-  readonly #options: GuardOptions
+  readonly #options: GuardTapeOptions
   readonly #policy: CompiledPolicy
   readonly counters = new CallCounters()
   readonly #introduced = new WeakSet<Session>()
@@ -164,7 +198,7 @@ export class GuardTapes {
   #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
   constructor(
-    options: GuardOptions,
+    options: GuardTapeOptions,
     policy: CompiledPolicy,
     limiter: Limiter,
     /** Called once before the first call, with the calls of the resumed runs. */

@@ -11,9 +11,8 @@ import { outsideRuns } from '@retake/engine/hook'
 import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { foldersAbove, isBelow } from '../paths/file-roots.js'
-import type { Scopes } from '../bounds/scopes.js'
+import { confinementOf, type Scopes } from '../bounds/scopes.js'
 import { currentBounds } from '../bounds/current-bounds.js'
-import { guardRoot } from '../package-root.js'
 import { GuardError, guardErrors } from '../denials/guard-error.js'
 import { onAbort } from '../limits/execute-tool.js'
 import type {
@@ -24,7 +23,6 @@ import type {
 } from '../contract/guarded-tool.js'
 import {
   type Confinement,
-  confinementOf,
   outsideSockets,
   sandboxMissing,
   startConfined,
@@ -35,8 +33,6 @@ import { permissionFlags } from '../confinement/permission-model.js'
 import { underSeatbelt } from '../confinement/seatbelt.js'
 import type { SentError, ToolRequest } from './tool-child.js'
 
-const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
-
 /** Idle processes by tool and confinement, least recently used first. */
 const idle = new Map<string, ToolProcess[]>()
 let idleCount = 0
@@ -44,7 +40,11 @@ const IDLE_MAX = 4
 const IDLE_MAX_ALL = 16
 
 /** Runs a module in its own process, inside a sandbox. */
-export function sandboxedTool(name: string, options: SandboxedModule): GuardedTool['run'] {
+export function sandboxedTool(
+  name: string,
+  options: SandboxedModule,
+  child: string,
+): GuardedTool['run'] {
   const { module, export: exported = 'default', sandbox = true } = options
   const limits: SandboxLimits = typeof sandbox === 'object' ? sandbox : {}
   const file = path.resolve(module.startsWith('file:') ? fileURLToPath(module) : module)
@@ -60,7 +60,7 @@ export function sandboxedTool(name: string, options: SandboxedModule): GuardedTo
     return outsideRuns(() => {
       const { key, confinement } = enclosureFor(scopesOf(bounds))
       const tool =
-        idleProcess(key) ?? new ToolProcess({ name, file, exported, limits, confinement })
+        idleProcess(key) ?? new ToolProcess({ name, child, file, exported, limits, confinement })
       return tool.call(args, context, bounds, () => wait(key, tool))
     })
   }
@@ -118,6 +118,8 @@ function idleProcess(key: string): ToolProcess | undefined {
 
 interface ToolProcessOptions {
   readonly name: string
+  /** The program that loads the module. */
+  readonly child: string
   readonly file: string
   readonly exported: string
   readonly limits: SandboxLimits
@@ -252,7 +254,8 @@ class ToolProcess {
 const CHANNEL_FD = 3
 const GATEWAY_FD = 4
 
-function startChild({ file, exported, limits, confinement }: ToolProcessOptions): ChildProcess {
+function startChild(options: ToolProcessOptions): ChildProcess {
+  const { child, file, exported, limits, confinement } = options
   const node = [
     ...toolFlags(process.execArgv),
     ...(limits.memoryMb === undefined ? [] : [`--max-old-space-size=${limits.memoryMb}`]),
@@ -263,15 +266,15 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
   const stdio = ['ignore', 'inherit', 'pipe', 'pipe', isClosed ? 'pipe' : 'ignore'] as const
   const writable = confinement.write ?? confinement.read
   const files = [file, ...preloadsIn(node)].flatMap((each) => toolCode(each, writable))
-  const code = confinement.read && [...files, ...(limits.code ?? []), path.dirname(CHILD)]
+  const code = confinement.read && [...files, ...(limits.code ?? []), path.dirname(child)]
   const withCode: Confinement = { ...confinement, ...(code && { code }) }
   if (sandboxMissing() !== undefined) {
     const flags = [...node, ...permissions(withCode)]
-    const command = [process.execPath, ...flags, CHILD, ...args]
+    const command = [process.execPath, ...flags, child, ...args]
     const [program = '', ...words] = underSeatbelt(withCode, command)
     return spawn(program, words, { env, stdio: [...stdio] })
   }
-  const command = [process.execPath, ...node, CHILD, ...args, 'alone']
+  const command = [process.execPath, ...node, child, ...args, 'alone']
   return startConfined(withCode, limited(limits, command), stdio, (program, words, descriptors) =>
     spawn(program, words, { env, stdio: descriptors }),
   )

@@ -3,10 +3,17 @@ import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
-import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
+import {
+  containsSecret,
+  outsideRuns,
+  replace,
+  type SpawnOptions,
+  type Undo,
+  undoAll,
+} from '@retake/engine/hook'
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
-import type { Command } from '../../bounds/scopes.js'
-import { type NativeSpawnOptions, spawnConfined, splitPair } from '../../confinement/bubblewrap.js'
+import { type Command, confinementOf } from '../../bounds/scopes.js'
+import { sandboxMissing, startConfined } from '../../confinement/bubblewrap.js'
 import { endById, endDescendants, endWithDescendants } from '@retake/runner/sandbox'
 import { checkFirst, currentBounds } from '../../bounds/current-bounds.js'
 import { descriptorDenial, processEndDenial } from '../../denials/guard-error.js'
@@ -228,4 +235,60 @@ function workerName([file, options]: [string | URL, WorkerOptions?]): string {
   if (options?.eval) return '(code)'
   if (typeof file === 'string') return path.resolve(file)
   return file.protocol === 'file:' ? fileURLToPath(file) : file.href
+}
+
+/** Options of a process as Node passes them to its binding. */
+interface NativeSpawnOptions extends SpawnOptions {
+  readonly stdio?: readonly object[]
+}
+
+/**
+ * Starts a process of guarded calls in the sandbox, if there is one and the calls have scopes.
+ * `CallBounds.process` has checked it. A program killed by a signal exits with 128 plus its number.
+ */
+function spawnConfined<T>(
+  bounds: readonly CallBounds[],
+  options: NativeSpawnOptions,
+  spawn: (options: NativeSpawnOptions) => T,
+): T {
+  const scopes = bounds.flatMap((each) => each.scopes)
+  const isConfined = scopes.some(
+    ({ files, network, shell, needsApproval }) => files ?? network ?? shell ?? needsApproval,
+  )
+  if (!isConfined || sandboxMissing() !== undefined) return spawn(options)
+  const { stdio = [], args = [], cwd, envPairs } = options
+  // Programs do not get variables that contain secrets.
+  const pairs = envPairs?.filter((pair) => !containsSecret(...splitPair(pair)))
+  const confinement = {
+    ...confinementOf(scopes, path.resolve(cwd ?? '.')),
+    variables: (pairs ?? []).filter(isOfLoader).map(splitPair),
+  }
+  const command = [options.file, ...args.slice(1).map(String)]
+  return startConfined(confinement, command, stdio, (file, confined, descriptors) =>
+    spawn({
+      ...options,
+      file,
+      args: ['bwrap', ...confined],
+      cwd: '/',
+      ...(pairs && { envPairs: pairs.filter((pair) => !isOfLoader(pair)) }),
+      stdio: descriptors.map((each) =>
+        typeof each === 'number' ? { type: 'fd', fd: each } : each,
+      ),
+    }),
+  )
+}
+
+/**
+ * True for variables that the C library obeys in any program, such as `LD_PRELOAD`. It ignores them
+ * in programs with more rights, for the same reason. `bwrap` itself runs outside of the sandbox.
+ */
+const isOfLoader = (pair: string): boolean =>
+  /^(?:LD_|GLIBC_|MALLOC_|RES_|RESOLV_|GCONV_|GETCONF_|(?:HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|TZDIR)=)/.test(
+    pair,
+  )
+
+/** On Windows, a name may start with an equals sign. */
+function splitPair(pair: string): [name: string, value: string] {
+  const at = pair.indexOf('=', 1)
+  return [pair.slice(0, at), pair.slice(at + 1)]
 }
