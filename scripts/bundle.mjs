@@ -33,7 +33,7 @@ const entries = {
     'packages/engine/src/inspect/index.ts',
     'packages/engine/src/proxy/index.ts',
     'packages/engine/src/testing/index.ts',
-    'packages/engine/src/inspect/inspector-thread.ts',
+    'packages/engine/src/inspect/probe/inspector-thread.ts',
   ],
   runner: [
     'packages/runner/src/agent/index.ts',

@@ -1,8 +1,15 @@
 import buffer from 'node:buffer'
 import { calledByRunner } from '../kernel/call-site.js'
 import { natives } from '../kernel/natives.js'
-import { dressLike, replace, replaceClass, replaceGetter, undoAll, type Undo } from './patch.js'
-import { drawnByAgent, observedSession } from './telemetry.js'
+import {
+  dressLike,
+  replace,
+  replaceClass,
+  replaceGetter,
+  undoAll,
+  type Undo,
+} from './patching/patch.js'
+import { drawnByAgent, observedSession } from './patching/telemetry.js'
 
 /** All sources of time except those that each realm has. */
 export function patchClock(): Undo {

@@ -4,7 +4,7 @@ import type { Environment } from '../environment.js'
 import { natives } from '../kernel/natives.js'
 import { currentSession } from '../kernel/scope.js'
 import { variablesChanged } from '../secrets/secrets.js'
-import { lookFirst, type Undo } from './patch.js'
+import { lookFirst, type Undo } from './patching/patch.js'
 
 const { env } = natives
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { fromWire, type HostFacts, toWire } from '@retake/tape/format'
 import { calledByRunner } from '../kernel/call-site.js'
 import { currentSession, drawn } from '../kernel/scope.js'
-import { dressLike, replace, replaceGetter, undoAll, type Undo } from './patch.js'
+import { dressLike, replace, replaceGetter, undoAll, type Undo } from './patching/patch.js'
 
 const OS_FUNCTIONS = [
   'arch',

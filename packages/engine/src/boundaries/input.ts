@@ -1,12 +1,12 @@
 import tty from 'node:tty'
 import { currentProcessRun, currentSession, outsideRuns } from '../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../kernel/session.js'
-import { dressLike, replace, replaceGetter, type Undo, undoAll } from './patch.js'
+import { dressLike, replace, replaceGetter, type Undo, undoAll } from './patching/patch.js'
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import { rebuildError, attempt } from '@retake/tape/format'
 import { siteField } from '../kernel/call-site.js'
-import { deliverError } from './deliver-error.js'
+import { deliverError } from './patching/deliver-error.js'
 
 /**
  * `process.stdin` inside a run: a stream whose chunks come through the gate, from the real stdin

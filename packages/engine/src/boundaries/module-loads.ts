@@ -1,7 +1,7 @@
 import module from 'node:module'
 import { isMainThread, MessagePort } from 'node:worker_threads'
 import { natives } from '../kernel/natives.js'
-import { replace, type Undo } from './patch.js'
+import { replace, type Undo } from './patching/patch.js'
 import { belongsToRun, outsideRuns } from '../kernel/scope.js'
 
 /**

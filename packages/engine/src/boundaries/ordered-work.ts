@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { calledFrom } from '../kernel/call-site.js'
 import { currentSession, outsideRuns } from '../kernel/scope.js'
-import { inTurn } from './in-turn.js'
-import { dressLike, replace, undoAll, type Undo } from './patch.js'
+import { inTurn } from './patching/in-turn.js'
+import { dressLike, replace, undoAll, type Undo } from './patching/patch.js'
 
 const ZLIB = [
   'brotliCompress',

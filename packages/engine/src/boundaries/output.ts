@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { registerNativeOutput } from '../kernel/natives.js'
 import { currentSession } from '../kernel/scope.js'
-import { replace, replaceGetter, undoAll, type Undo } from './patch.js'
+import { replace, replaceGetter, undoAll, type Undo } from './patching/patch.js'
 
 type StreamName = 'stdout' | 'stderr'
 

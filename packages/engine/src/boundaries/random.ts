@@ -2,10 +2,10 @@ import crypto from 'node:crypto'
 import { calledFrom } from '../kernel/call-site.js'
 import { natives } from '../kernel/natives.js'
 import { outsideRuns } from '../kernel/scope.js'
-import { answerLater } from './in-turn.js'
+import { answerLater } from './patching/in-turn.js'
 import { NODES_UNDICI } from './network/global-dispatcher.js'
-import { dressLike, replace, undoAll, type Undo } from './patch.js'
-import { drawnByAgent, observedSession } from './telemetry.js'
+import { dressLike, replace, undoAll, type Undo } from './patching/patch.js'
+import { drawnByAgent, observedSession } from './patching/telemetry.js'
 
 /** `node:crypto` and WebCrypto: random numbers, bytes and ids. */
 export function patchRandom(): Undo {

@@ -8,7 +8,7 @@ import { callSite, nearestCaller, siteField } from '../kernel/call-site.js'
 import { errors, type RetakeError } from '../errors.js'
 import { currentSession } from '../kernel/scope.js'
 import type { Session } from '../kernel/session.js'
-import { lookFirst, replaceClass, undoAll, type Undo } from './patch.js'
+import { lookFirst, replaceClass, undoAll, type Undo } from './patching/patch.js'
 
 const VALUE_DIFFERS = 'its value differs on replay'
 const TIMING_DIFFERS = 'its timing may differ on replay'

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { currentSession } from '../kernel/scope.js'
-import { ownerOf, replace, replaceLazyClass, undoAll, type Undo } from './patch.js'
+import { ownerOf, replace, replaceLazyClass, undoAll, type Undo } from './patching/patch.js'
 
 /** The native object of a zlib stream; not public, but the same in Node 20 to 26. */
 interface ZlibHandle {

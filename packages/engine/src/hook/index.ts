@@ -14,12 +14,12 @@ export {
   replaceClass,
   undoAll,
   type Undo,
-} from '../boundaries/patch.js'
+} from '../boundaries/patching/patch.js'
 export { addOwnPackage, callSite } from '../kernel/call-site.js'
 export { closestName } from '../closest-name.js'
 export { RetakeError } from '../errors.js'
 export { natives } from '../kernel/natives.js'
-export { beforeContact } from '../boundaries/outside-contact.js'
+export { beforeContact } from '../boundaries/patching/outside-contact.js'
 export { disk } from '../overlay/disk.js'
 export { flagBits, opensForWriting, opensNew, opensToRead } from '../overlay/open-flags.js'
 export type { Overlay } from '../overlay/overlay.js'

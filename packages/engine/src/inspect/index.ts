@@ -2,10 +2,10 @@
  * Entry point for inspecting replays: probes that halt at events, and timelines that move between
  * them. Not loaded by recorded processes.
  */
-export { GLANCE, IN_FULL } from './frame-reader.js'
-export { printDescribed } from './describe-value.js'
-export { Probe } from './probe.js'
-export type { LineHit, WatchedLine, WatchLineOptions } from './line-watch.js'
+export { GLANCE, IN_FULL } from './probe/frame-reader.js'
+export { printDescribed } from './probe/describe-value.js'
+export { Probe } from './probe/probe.js'
+export type { LineHit, WatchedLine, WatchLineOptions } from './probe/line-watch.js'
 export type {
   Ended,
   EvaluateOptions,
@@ -13,8 +13,8 @@ export type {
   HaltedAtEvent,
   ProbeEnd,
   ProbeProcess,
-} from './probe-thread.js'
-export type { StackFrame, Stop, Value } from './stop.js'
+} from './probe/probe-thread.js'
+export type { StackFrame, Stop, Value } from './probe/stop.js'
 export {
   Timeline,
   type MotionLane,

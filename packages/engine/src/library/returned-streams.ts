@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { encodeBody, fromWire, toWire } from '@retake/tape/format'
 import { asFromNetwork } from '../boundaries/network/fetch.js'
-import { define } from '../boundaries/patch.js'
+import { define } from '../boundaries/patching/patch.js'
 import { maskHeaders } from '../headers.js'
 import { natives } from '../kernel/natives.js'
 import type { Delivery, Operation, Session } from '../kernel/session.js'

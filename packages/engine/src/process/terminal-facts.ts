@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty'
 import { describeInput, imitateInput, type InputFacts } from '../boundaries/input.js'
-import { define } from '../boundaries/patch.js'
+import { define } from '../boundaries/patching/patch.js'
 import { hasParentChannel, imitateParentChannel } from '../boundaries/processes/parent-channel.js'
 
 /** Properties of a terminal that programs check before they print. */

@@ -1,5 +1,5 @@
 import { outsideRuns } from '../../kernel/scope.js'
-import { plain, type Encoded, type ResultForm } from '../captured-call.js'
+import { plain, type Encoded, type ResultForm } from '../patching/captured-call.js'
 import type { FileFunction } from './file-natives.js'
 import { entries, statFs, stats } from './file-values.js'
 

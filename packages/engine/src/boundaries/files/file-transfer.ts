@@ -1,6 +1,6 @@
 import { encodeBody } from '@retake/tape/format'
 import type { Session } from '../../kernel/session.js'
-import { plain, type Encoded } from '../captured-call.js'
+import { plain, type Encoded } from '../patching/captured-call.js'
 import { fileContentOf, describeOptions, encodeOptions } from './file-call.js'
 import { nameDescriptor, outputDescriptor } from './file-call.js'
 import { bytesOf, encodeData, isDescriptor, NO_DESCRIPTOR, tryOut } from './file-functions.js'

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { decodeBody, encodeBody, attempt } from '@retake/tape/format'
 import { natives } from '../../kernel/natives.js'
 import { nativeFs } from './file-natives.js'
-import type { ResultForm } from '../captured-call.js'
+import type { ResultForm } from '../patching/captured-call.js'
 
 /**
  * Results of `stat` and similar functions: stores the numbers, from which dates and methods follow.

@@ -1,8 +1,13 @@
 import { natives } from '../../kernel/natives.js'
 import { outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
-import { answerLater } from '../in-turn.js'
-import { performCall, startCall, type CapturedAnswer, type CapturedCall } from '../captured-call.js'
+import { answerLater } from '../patching/in-turn.js'
+import {
+  performCall,
+  startCall,
+  type CapturedAnswer,
+  type CapturedCall,
+} from '../patching/captured-call.js'
 import { fileCall, outputDescriptor, trackDescriptor } from './file-call.js'
 import { FileWrite, trackPosition } from './file-write.js'
 import {

@@ -3,7 +3,7 @@ import type { Session } from '../../kernel/session.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { FileFunction } from './file-natives.js'
-import { dressLike, replace, type Undo } from '../patch.js'
+import { dressLike, replace, type Undo } from '../patching/patch.js'
 
 /**
  * Wraps `native`: inside a run, `inside` answers calls of the agent. Node also calls the public

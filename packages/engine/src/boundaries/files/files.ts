@@ -5,9 +5,9 @@ import { fileEffect } from '@retake/tape/format'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { Session } from '../../kernel/session.js'
 import { natives } from '../../kernel/natives.js'
-import { performCall, plain } from '../captured-call.js'
-import { ignoresOutsideLogs, mayWriteLogs } from '../shared-logs.js'
-import { replace, undoAll, type Undo } from '../patch.js'
+import { performCall, plain } from '../patching/captured-call.js'
+import { ignoresOutsideLogs, mayWriteLogs } from '../shared/shared-logs.js'
+import { replace, undoAll, type Undo } from '../patching/patch.js'
 import {
   fileContentOf,
   fileCall,

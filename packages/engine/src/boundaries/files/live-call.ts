@@ -4,7 +4,7 @@ import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/ove
 import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import type { Session } from '../../kernel/session.js'
-import type { CapturedAnswer } from '../captured-call.js'
+import type { CapturedAnswer } from '../patching/captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 import { nativeFs, type FileFunction } from './file-natives.js'
 

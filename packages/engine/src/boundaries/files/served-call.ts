@@ -6,7 +6,7 @@ import { absolute, changeOverlay, pathsOf } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
-import type { CapturedOutcome } from '../captured-call.js'
+import type { CapturedOutcome } from '../patching/captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-functions.js'
 

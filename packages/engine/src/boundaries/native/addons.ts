@@ -6,9 +6,13 @@ import { callSite } from '../../kernel/call-site.js'
 import { errors } from '../../errors.js'
 import { currentSession } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
-import { inTurn } from '../in-turn.js'
-import { lookFirst, replace, type Undo, undoAll } from '../patch.js'
-import { adoptBetterSqlite3, betterSqlite3, isBetterSqlite3 } from './better-sqlite3.js'
+import { inTurn } from '../patching/in-turn.js'
+import { lookFirst, replace, type Undo, undoAll } from '../patching/patch.js'
+import {
+  adoptBetterSqlite3,
+  betterSqlite3,
+  isBetterSqlite3,
+} from '../../integrations/better-sqlite3.js'
 import { fileURLToPath } from 'node:url'
 import { disk } from '../../overlay/disk.js'
 

@@ -3,12 +3,17 @@ import { noteBoundary } from '../uncaptured.js'
 import { fileURLToPath } from 'node:url'
 import { attempt, clipText, encodeBody, type ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'
-import { beforeContact } from '../outside-contact.js'
+import { beforeContact } from '../patching/outside-contact.js'
 import { Overlay } from '../../overlay/overlay.js'
 import { currentSession, outsideRuns, unrecordedOwner } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
-import { performCall, plain, type CapturedCall, type ResultForm } from '../captured-call.js'
-import { replace, type Undo } from '../patch.js'
+import {
+  performCall,
+  plain,
+  type CapturedCall,
+  type ResultForm,
+} from '../patching/captured-call.js'
+import { replace, type Undo } from '../patching/patch.js'
 import { callsOf, changesDatabase, EXECUTES, isReading, namesFile } from './sql.js'
 
 /** A native object, by the names of its methods and properties. */

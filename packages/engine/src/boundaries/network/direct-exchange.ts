@@ -1,7 +1,7 @@
 import { natives } from '../../kernel/natives.js'
 import { outsideRuns } from '../../kernel/scope.js'
 import type { Operation } from '../../kernel/session.js'
-import { deliverError } from '../deliver-error.js'
+import { deliverError } from '../patching/deliver-error.js'
 
 /** The part of the HTTP client below Node's `fetch` that is the same in all supported versions. */
 interface Client {

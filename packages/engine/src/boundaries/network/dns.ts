@@ -1,11 +1,17 @@
 import dns from 'node:dns'
 import { isIP } from 'node:net'
-import { beforeContact } from '../outside-contact.js'
+import { beforeContact } from '../patching/outside-contact.js'
 import { currentCheck, currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
-import { performCall, promiseCall, startCall, plain, type CapturedCall } from '../captured-call.js'
+import {
+  performCall,
+  promiseCall,
+  startCall,
+  plain,
+  type CapturedCall,
+} from '../patching/captured-call.js'
 import { encodeOptions } from '../files/file-call.js'
-import { dressLike, replace, type Undo, undoAll } from '../patch.js'
+import { dressLike, replace, type Undo, undoAll } from '../patching/patch.js'
 
 /** DNS: every query is recorded with its answer. A replay sends none. */
 export function patchDns(): Undo {

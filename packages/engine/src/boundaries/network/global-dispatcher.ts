@@ -1,5 +1,5 @@
 import { outsideRuns } from '../../kernel/scope.js'
-import type { Undo } from '../patch.js'
+import type { Undo } from '../patching/patch.js'
 
 export type Dispatcher = NonNullable<RequestInit['dispatcher']>
 

@@ -3,12 +3,12 @@ import http2 from 'node:http2'
 import { fromWire, type HeaderPair, rebuildError, toWire } from '@retake/tape/format'
 import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'
-import { abortError, deliverError, reportEnding } from '../deliver-error.js'
-import { replace, type Undo } from '../patch.js'
+import { abortError, deliverError, reportEnding } from '../patching/deliver-error.js'
+import { replace, type Undo } from '../patching/patch.js'
 import { Duplex } from 'node:stream'
 import { siteField } from '../../kernel/call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
-import { TapeTimer } from '../tape-timer.js'
+import { TapeTimer } from '../patching/tape-timer.js'
 
 /**
  * HTTP/2 clients, recorded per stream instead of per connection, because Node decides when control

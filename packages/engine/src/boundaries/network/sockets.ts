@@ -1,6 +1,6 @@
 import net from 'node:net'
 import tls from 'node:tls'
-import { beforeContact } from '../outside-contact.js'
+import { beforeContact } from '../patching/outside-contact.js'
 import {
   bindCheck,
   currentCheck,
@@ -8,8 +8,8 @@ import {
   isOwnWork,
   outsideRuns,
 } from '../../kernel/scope.js'
-import { replace, type Undo, undoAll } from '../patch.js'
-import { isTelemetryExport } from '../telemetry.js'
+import { replace, type Undo, undoAll } from '../patching/patch.js'
+import { isTelemetryExport } from '../patching/telemetry.js'
 import { noteSharedConnection, TapeConnection, type Target } from './tape-connection.js'
 import http from 'node:http'
 import type { Session } from '../../kernel/session.js'

@@ -2,7 +2,7 @@ import { encodeBody, fromWire, toWire } from '@retake/tape/format'
 import { siteField } from '../../kernel/call-site.js'
 import { currentProcessRun } from '../../kernel/scope.js'
 import type { Delivery, Operation } from '../../kernel/session.js'
-import { replace, type Undo, undoAll } from '../patch.js'
+import { replace, type Undo, undoAll } from '../patching/patch.js'
 import { ipcChannel } from './tape-child.js'
 
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean

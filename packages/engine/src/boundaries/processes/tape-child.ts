@@ -11,7 +11,7 @@ import { commandLine, describeCommand } from './child-command.js'
 import { withChildTask } from './recorded-child.js'
 import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
 import { CHILD_UNREF } from '../uncaptured.js'
-import { WrittenBytes } from '../written-bytes.js'
+import { WrittenBytes } from '../patching/written-bytes.js'
 
 interface SpawnOptions {
   readonly file: string

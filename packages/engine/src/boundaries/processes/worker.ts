@@ -8,12 +8,12 @@ import { natives } from '../../kernel/natives.js'
 import { siteField } from '../../kernel/call-site.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'
-import { deliverError } from '../deliver-error.js'
+import { deliverError } from '../patching/deliver-error.js'
 import { noteChildUsesDisk } from './child-command.js'
-import { replace, type Undo } from '../patch.js'
-import { isLogThread, startLogThread } from '../shared-logs.js'
+import { replace, type Undo } from '../patching/patch.js'
+import { isLogThread, startLogThread } from '../shared/shared-logs.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
-import { WrittenBytes } from '../written-bytes.js'
+import { WrittenBytes } from '../patching/written-bytes.js'
 
 /**
  * Worker threads are recorded from outside, like child processes: their messages and output are on

@@ -1,6 +1,6 @@
 import { errors, RetakeError } from '../../errors.js'
-import type { Ended, Evaluation } from '../probe-thread.js'
-import type { Stop } from '../stop.js'
+import type { Ended, Evaluation } from '../probe/probe-thread.js'
+import type { Stop } from '../probe/stop.js'
 import type { ProbePool, Runner } from './probe-pool.js'
 import type { Keyframes } from './keyframes.js'
 import type { Moments } from './moments.js'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import type { Ended } from '../probe-thread.js'
+import type { Ended } from '../probe/probe-thread.js'
 import type { ProbePool, Runner } from './probe-pool.js'
 import { type Matched, matchKeyframes, planKeyframes } from './plan-keyframes.js'
 import type { Moments } from './moments.js'

@@ -1,6 +1,6 @@
-import type { Evaluation } from '../probe-thread.js'
+import type { Evaluation } from '../probe/probe-thread.js'
 import type { CapturedVariable, CodeLocation } from '@retake/tape'
-import type { StackFrame } from '../stop.js'
+import type { StackFrame } from '../probe/stop.js'
 import type { Moment } from './moments.js'
 
 export interface StackLine extends Omit<StackFrame, 'variables'> {

@@ -1,10 +1,10 @@
-import type { Ended, Evaluation, ProbeProcess } from '../probe-thread.js'
+import type { Ended, Evaluation, ProbeProcess } from '../probe/probe-thread.js'
 import { errors } from '../../errors.js'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { Probe } from '../probe.js'
-import type { Stop } from '../stop.js'
+import { Probe } from '../probe/probe.js'
+import type { Stop } from '../probe/stop.js'
 
 /** All processes of a timeline. None of them outlives the controller. */
 export class ProbePool {

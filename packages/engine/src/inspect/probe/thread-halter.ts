@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import type { DeliveryEvent, InitiationEvent } from '@retake/tape/format'
-import type { InspectTask } from '../process-task.js'
-import { outsideRuns } from '../kernel/scope.js'
+import type { InspectTask } from '../../process-task.js'
+import { outsideRuns } from '../../kernel/scope.js'
 import { closeInspector, InspectorTools, type InspectedSession } from './inspector-tools.js'
 import { pauseHere } from './pause-here.js'
 import { NEVER, SLOT, SLOTS, STATE } from './shared-slots.js'
 import type { EventPosition, InspectorThreadData } from './shared-slots.js'
-import { engineRoot } from '../package-root.js'
+import { engineRoot } from '../../package-root.js'
 
 /** For a controller that has stopped reading. */
 const SENT_MS = 10_000

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { EMPTY, type Session } from '../kernel/session.js'
+import { EMPTY, type Session } from '../../kernel/session.js'
 
 /** Above this limit, bytes that no answer was compared with are dropped. */
 const BUFFERED_MAX_BYTES = 64 << 20

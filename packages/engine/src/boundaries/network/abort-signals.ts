@@ -1,11 +1,17 @@
 import { rebuildError, recordError } from '@retake/tape/format'
-import { adoptSignalOrigin, noteSignalOrigin } from '../kernel/call-site.js'
-import { natives } from '../kernel/natives.js'
-import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../kernel/scope.js'
-import type { Delivery, Operation, Session } from '../kernel/session.js'
-import { replace, replaceClass, replaceGetter, replaceLazyClass, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
-import { loadNodesFetch } from './network/global-dispatcher.js'
+import { adoptSignalOrigin, noteSignalOrigin } from '../../kernel/call-site.js'
+import { natives } from '../../kernel/natives.js'
+import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../../kernel/scope.js'
+import type { Delivery, Operation, Session } from '../../kernel/session.js'
+import {
+  replace,
+  replaceClass,
+  replaceGetter,
+  replaceLazyClass,
+  undoAll,
+} from '../patching/patch.js'
+import type { Undo } from '../patching/patch.js'
+import { loadNodesFetch } from './global-dispatcher.js'
 
 /**
  * Abort signals from outside a run, such as that of an HTTP request whose client may disconnect.

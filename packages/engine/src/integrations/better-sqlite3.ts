@@ -1,4 +1,4 @@
-import { replace, undoAll, type Undo } from '../patch.js'
+import { replace, undoAll, type Undo } from '../boundaries/patching/patch.js'
 import {
   adoptInstances,
   bindHandle,
@@ -6,8 +6,13 @@ import {
   openDatabase,
   forwardMethods,
   showChanging,
-} from './database-handle.js'
-import type { DatabaseLibrary, Maker, Native, NativeHandle } from './database-handle.js'
+} from '../boundaries/native/database-handle.js'
+import type {
+  DatabaseLibrary,
+  Maker,
+  Native,
+  NativeHandle,
+} from '../boundaries/native/database-handle.js'
 
 type Class = new (...args: unknown[]) => Native
 type ErrorClass = new (...args: never[]) => Error

@@ -4,10 +4,10 @@ import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
 import type { CodeLocation } from '@retake/tape'
-import { engineRoot } from '../package-root.js'
+import { engineRoot } from '../../package-root.js'
 
 /** Prefixes of the script URLs of Retake's own code. */
-const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
+const OWN = [engineRoot.href, new URL('..', tapeUrl()).href]
 
 function tapeUrl(): string {
   // Undefined if a test runner loads this file.

@@ -1,8 +1,8 @@
 import EventEmitter from 'node:events'
 import { decodeBody, defined } from '@retake/tape/format'
-import { outsideRuns } from '../../kernel/scope.js'
-import type { Session } from '../../kernel/session.js'
-import { ownerOf, undoAll, type Undo } from '../patch.js'
+import { outsideRuns } from '../kernel/scope.js'
+import type { Session } from '../kernel/session.js'
+import { ownerOf, undoAll, type Undo } from '../boundaries/patching/patch.js'
 import {
   answer,
   noteShared,
@@ -15,7 +15,7 @@ import {
   type Method,
   type SharedCall,
   type SharedMethod,
-} from './shared-clients.js'
+} from '../boundaries/shared/shared-clients.js'
 
 /**
  * A shared `pg.Pool` or `pg.Client`: each call is recorded with statement, values and result. Not

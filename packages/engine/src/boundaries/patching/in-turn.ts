@@ -1,5 +1,5 @@
-import { currentSession } from '../kernel/scope.js'
-import type { Session } from '../kernel/session.js'
+import { currentSession } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 
 /** Runs `work` in record and replay, and delivers its outcome in its recorded turn. */
 export function inTurn<T>(

@@ -1,7 +1,7 @@
 import inspector from 'node:inspector'
 import { isDelivery, isInitiation, type Tape } from '@retake/tape/format'
-import { adoptProcess, outsideRuns } from '../kernel/scope.js'
-import type { Session } from '../kernel/session.js'
+import { adoptProcess, outsideRuns } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 import {
   type Described,
   type DescribeLimits,

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
-import { SecretMask } from '../secrets/secrets.js'
-import { withoutHidden } from '../secrets/hidden-values.js'
-import { errors } from '../errors.js'
+import { SecretMask } from '../../secrets/secrets.js'
+import { withoutHidden } from '../../secrets/hidden-values.js'
+import { errors } from '../../errors.js'
 
 type Listener = (params: never) => void
 interface Waiting {

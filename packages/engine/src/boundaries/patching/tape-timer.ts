@@ -1,6 +1,6 @@
-import { natives } from '../kernel/natives.js'
-import { currentSession } from '../kernel/scope.js'
-import type { Operation, Session } from '../kernel/session.js'
+import { natives } from '../../kernel/natives.js'
+import { currentSession } from '../../kernel/scope.js'
+import type { Operation, Session } from '../../kernel/session.js'
 
 export type TimerKind = 'timeout' | 'interval' | 'immediate'
 export type TimerCallback = (...args: unknown[]) => void

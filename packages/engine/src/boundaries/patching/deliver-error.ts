@@ -1,5 +1,5 @@
 import { recordError } from '@retake/tape/format'
-import type { Operation } from '../kernel/session.js'
+import type { Operation } from '../../kernel/session.js'
 import type { EventEmitter } from 'node:events'
 
 /** Reports an outside failure: as data to the tape, and as the error itself to the recorded agent. */

@@ -1,8 +1,8 @@
 import { attempt, decodeBody, type ErrorClasses } from '@retake/tape/format'
-import { errors } from '../../errors.js'
-import type { Session } from '../../kernel/session.js'
-import { replace, replaceGetter, undoAll, type Undo } from '../patch.js'
-import { loadedModules } from '../when-loaded.js'
+import { errors } from '../errors.js'
+import type { Session } from '../kernel/session.js'
+import { replace, replaceGetter, undoAll, type Undo } from '../boundaries/patching/patch.js'
+import { loadedModules } from '../boundaries/patching/when-loaded.js'
 import {
   answer,
   errorClassesOf,
@@ -16,7 +16,7 @@ import {
   type Class,
   type Method,
   type SharedMethod,
-} from './shared-clients.js'
+} from '../boundaries/shared/shared-clients.js'
 
 /**
  * Shared Redis clients of the packages ioredis (5 and later) and redis (4 and later): each command

@@ -1,4 +1,4 @@
-import { errors } from '../errors.js'
+import { errors } from '../../errors.js'
 
 /**
  * The last check before the outside. Every native connection, lookup and process passes here,

@@ -10,8 +10,8 @@ import {
   recordError,
 } from '@retake/tape/format'
 import type { FileBefore } from '@retake/tape/format'
-import { callSite, OWN_PREFIXES } from '../kernel/call-site.js'
-import type { NewDelivery, Session } from '../kernel/session.js'
+import { callSite, OWN_PREFIXES } from '../../kernel/call-site.js'
+import type { NewDelivery, Session } from '../../kernel/session.js'
 
 /** A value as the body of an event; empty if there is no value. */
 export interface Encoded {

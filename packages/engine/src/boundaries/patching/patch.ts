@@ -1,4 +1,4 @@
-import { outsideRuns } from '../kernel/scope.js'
+import { outsideRuns } from '../../kernel/scope.js'
 
 export type Undo = () => void
 

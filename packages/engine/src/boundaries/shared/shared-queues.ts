@@ -1,10 +1,10 @@
 import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
-import { siteField } from '../kernel/call-site.js'
-import { currentSession, isProcessRun } from '../kernel/scope.js'
-import type { Delivery, Operation, Session } from '../kernel/session.js'
-import { makers, sharedIn } from './network/shared-clients.js'
-import { ownerOf, replace, undoAll, type Undo } from './patch.js'
-import { whenLoaded } from './when-loaded.js'
+import { siteField } from '../../kernel/call-site.js'
+import { currentSession, isProcessRun } from '../../kernel/scope.js'
+import type { Delivery, Operation, Session } from '../../kernel/session.js'
+import { makers, sharedIn } from './shared-clients.js'
+import { ownerOf, replace, undoAll, type Undo } from '../patching/patch.js'
+import { whenLoaded } from '../patching/when-loaded.js'
 
 /**
  * Queues that the runs of a process share. When a queue starts a task depends on other runs, and it

@@ -4,10 +4,10 @@ import { errors } from '../../errors.js'
 import { performTool, type ToolCall } from '../../library/tool.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
-import { isContactForbidden } from '../outside-contact.js'
-import { replace, undoAll, type Undo } from '../patch.js'
+import { isContactForbidden } from '../patching/outside-contact.js'
+import { replace, undoAll, type Undo } from '../patching/patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
-import { whenLoaded } from '../when-loaded.js'
+import { whenLoaded } from '../patching/when-loaded.js'
 
 /**
  * Database clients and pools that were created outside the run that uses them, as in most servers.

@@ -1,6 +1,6 @@
-import { calledFrom, nearestCaller } from '../kernel/call-site.js'
-import { currentSession, isProcessRun } from '../kernel/scope.js'
-import type { Session } from '../kernel/session.js'
+import { calledFrom, nearestCaller } from '../../kernel/call-site.js'
+import { currentSession, isProcessRun } from '../../kernel/scope.js'
+import type { Session } from '../../kernel/session.js'
 
 /** Set by these packages when they are loaded or registered, so that programs without them pay nothing. */
 const MARKS = [Symbol.for('opentelemetry.js.api.1'), '__SENTRY__', Symbol.for('dd-trace')]

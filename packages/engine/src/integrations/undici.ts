@@ -1,14 +1,18 @@
 import { type ParsedUrlQueryInput as Query, stringify } from 'node:querystring'
 import { type ErrorClasses, type HeaderPair, rebuildError } from '@retake/tape/format'
-import { callSite } from '../../kernel/call-site.js'
-import { maskHeaders, maskUrl } from '../../headers.js'
-import { bindCheck, currentSession, isProcessRun, outsideRuns } from '../../kernel/scope.js'
-import type { Delivery, Operation, Session } from '../../kernel/session.js'
-import { deliverError } from '../deliver-error.js'
-import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
-import { whenLoaded } from '../when-loaded.js'
-import { type CollectedBody, collectBody } from './fetch.js'
-import { globalDispatcher, symbolProperty, whenNodesAgent } from './global-dispatcher.js'
+import { callSite } from '../kernel/call-site.js'
+import { maskHeaders, maskUrl } from '../headers.js'
+import { bindCheck, currentSession, isProcessRun, outsideRuns } from '../kernel/scope.js'
+import type { Delivery, Operation, Session } from '../kernel/session.js'
+import { deliverError } from '../boundaries/patching/deliver-error.js'
+import { ownerOf, replace, undoAll, type Undo } from '../boundaries/patching/patch.js'
+import { whenLoaded } from '../boundaries/patching/when-loaded.js'
+import { type CollectedBody, collectBody } from '../boundaries/network/fetch.js'
+import {
+  globalDispatcher,
+  symbolProperty,
+  whenNodesAgent,
+} from '../boundaries/network/global-dispatcher.js'
 
 /**
  * Requests of the npm package undici in runs of functions. Its agents, pools and low-resolution

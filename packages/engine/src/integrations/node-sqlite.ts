@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
-import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
-import { errors } from '../../errors.js'
-import { pathString } from '../../overlay/overlay-call.js'
-import { currentSession, outsideRuns, unrecordedOwner } from '../../kernel/scope.js'
-import { promiseCall } from '../captured-call.js'
-import { replace, undoAll, type Undo } from '../patch.js'
+import { noteBoundary, REPLAY_STOPS } from '../boundaries/uncaptured.js'
+import { errors } from '../errors.js'
+import { pathString } from '../overlay/overlay-call.js'
+import { currentSession, outsideRuns, unrecordedOwner } from '../kernel/scope.js'
+import { promiseCall } from '../boundaries/patching/captured-call.js'
+import { replace, undoAll, type Undo } from '../boundaries/patching/patch.js'
 import {
   adoptInstances,
   bindHandle,
@@ -18,8 +18,8 @@ import {
   overlayOf,
   forwardMethods,
   showChanging,
-} from './database-handle.js'
-import type { DatabaseLibrary, Maker, Native } from './database-handle.js'
+} from '../boundaries/native/database-handle.js'
+import type { DatabaseLibrary, Maker, Native } from '../boundaries/native/database-handle.js'
 
 type Class = (new (...args: unknown[]) => Native) & { readonly prototype: object }
 

@@ -1,9 +1,9 @@
 import EventEmitter from 'node:events'
 import { decodeBody, defined } from '@retake/tape/format'
-import { outsideRuns } from '../../kernel/scope.js'
-import type { Session } from '../../kernel/session.js'
-import { ownerOf, undoAll, type Undo } from '../patch.js'
-import { loadedModules } from '../when-loaded.js'
+import { outsideRuns } from '../kernel/scope.js'
+import type { Session } from '../kernel/session.js'
+import { ownerOf, undoAll, type Undo } from '../boundaries/patching/patch.js'
+import { loadedModules } from '../boundaries/patching/when-loaded.js'
 import {
   patchLibrary,
   patchShared,
@@ -14,7 +14,7 @@ import {
   type Method,
   type SharedCall,
   type SharedMethod,
-} from './shared-clients.js'
+} from '../boundaries/shared/shared-clients.js'
 
 /**
  * A shared pool or connection of `mysql2`, and of `mysql2/promise`, which wraps it: each query is
