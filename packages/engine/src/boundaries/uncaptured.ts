@@ -4,30 +4,16 @@ import dgram from 'node:dgram'
 import net from 'node:net'
 import vm from 'node:vm'
 import worker from 'node:worker_threads'
-import { callSite, nearestCaller, siteField } from '../kernel/call-site.js'
+import { callSite, nearestCaller } from '../kernel/call-site.js'
 import { errors, type RetakeError } from '../errors.js'
 import { currentSession } from '../kernel/scope.js'
-import type { Session } from '../kernel/session.js'
+import { type BoundaryNote, noteBoundary, REPLAY_STOPS } from './patching/note-boundary.js'
 import { lookFirst, replaceClass, undoAll, type Undo } from './patching/patch.js'
 
 const VALUE_DIFFERS = 'its value differs on replay'
 const TIMING_DIFFERS = 'its timing may differ on replay'
-export const REPLAY_STOPS = 'replay stops there'
 
 export const SERVER_LISTEN = 'net.Server.listen'
-/** Name of a note of kind `kept`: a process that the recording waits for, unlike the program. */
-export const CHILD_UNREF = 'unref'
-
-interface BoundaryNote {
-  readonly name: string
-  readonly text: string
-  readonly consequence?: string
-}
-
-/** Notes on the tape that something is not captured, with its call site. */
-export function noteBoundary(session: Session, note: BoundaryNote): void {
-  session.note({ kind: 'boundary', ...note, ...siteField() })
-}
 
 const RANDOM = 'its result is random; generate keys before the run or inside tool()'
 const OWN_REALM = 'a new context has its own Date and Math.random, which are not captured'

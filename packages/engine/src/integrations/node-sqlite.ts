@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { noteBoundary, REPLAY_STOPS } from '../boundaries/uncaptured.js'
+import { noteBoundary, REPLAY_STOPS } from '../boundaries/patching/note-boundary.js'
 import { errors } from '../errors.js'
 import { pathString } from '../overlay/overlay-call.js'
 import { currentSession, outsideRuns, unrecordedOwner } from '../kernel/scope.js'

@@ -1,4 +1,4 @@
-import { noteBoundary } from '../uncaptured.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { encodeBody, attempt } from '@retake/tape/format'
 import { disk } from '../../overlay/disk.js'
 import { absolute } from '../../overlay/overlay-call.js'

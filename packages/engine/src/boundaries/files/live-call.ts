@@ -1,5 +1,5 @@
 import { fileEffect } from '@retake/tape/format'
-import { noteBoundary } from '../uncaptured.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/overlay-call.js'
 import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'

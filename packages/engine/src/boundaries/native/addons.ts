@@ -1,6 +1,6 @@
 import { attempt } from '@retake/tape/format'
 import { createRequire } from 'node:module'
-import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
+import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
 import path from 'node:path'
 import { callSite } from '../../kernel/call-site.js'
 import { errors } from '../../errors.js'

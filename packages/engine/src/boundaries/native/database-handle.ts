@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { noteBoundary } from '../uncaptured.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { fileURLToPath } from 'node:url'
 import { attempt, clipText, encodeBody, type ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'

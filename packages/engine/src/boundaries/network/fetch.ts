@@ -21,7 +21,7 @@ import {
   nodesAgentClass,
   NODES_UNDICI,
 } from './global-dispatcher.js'
-import { REPLAY_STOPS } from '../uncaptured.js'
+import { REPLAY_STOPS } from '../patching/note-boundary.js'
 
 /** `fetch`: the request is an initiation; the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {

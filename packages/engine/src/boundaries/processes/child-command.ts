@@ -1,4 +1,4 @@
-import { noteBoundary } from '../uncaptured.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { currentSession } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import { descriptorsOf } from '../files/tape-descriptors.js'

@@ -10,8 +10,10 @@ import type { Delivery, Operation, Session } from '../../kernel/session.js'
 import { commandLine, describeCommand } from './child-command.js'
 import { withChildTask } from './recorded-child.js'
 import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
-import { CHILD_UNREF } from '../uncaptured.js'
 import { WrittenBytes } from '../patching/written-bytes.js'
+
+/** Name of an attachment: a process that the recording waits for, unlike the program. */
+export const CHILD_UNREF = 'unref'
 
 interface SpawnOptions {
   readonly file: string

@@ -12,7 +12,7 @@ import { deliverError } from '../patching/deliver-error.js'
 import { noteChildUsesDisk } from './child-command.js'
 import { replace, type Undo } from '../patching/patch.js'
 import { isLogThread, startLogThread } from '../shared/shared-logs.js'
-import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
+import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
 import { WrittenBytes } from '../patching/written-bytes.js'
 
 /**

@@ -1,12 +1,12 @@
 import EventEmitter from 'node:events'
 import type { ErrorClass, ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'
-import { performTool, type ToolCall } from '../../library/tool.js'
+import { performTool, type ToolCall } from '../patching/tool-call.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import { isContactForbidden } from '../patching/outside-contact.js'
 import { replace, undoAll, type Undo } from '../patching/patch.js'
-import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
+import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
 import { whenLoaded } from '../patching/when-loaded.js'
 
 /**

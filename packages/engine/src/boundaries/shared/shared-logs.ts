@@ -3,7 +3,7 @@ import { currentSession, isProcessRun, outsideRuns } from '../../kernel/scope.js
 import type { Session } from '../../kernel/session.js'
 import { inTurn } from '../patching/in-turn.js'
 import { replace, undoAll, type Undo } from '../patching/patch.js'
-import { noteBoundary } from '../uncaptured.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { whenLoaded } from '../patching/when-loaded.js'
 
 /** True if writes to a log that was opened outside this run are not part of the run. */

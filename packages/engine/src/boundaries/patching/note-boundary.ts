@@ -1,0 +1,15 @@
+import { siteField } from '../../kernel/call-site.js'
+import type { Session } from '../../kernel/session.js'
+
+export const REPLAY_STOPS = 'replay stops there'
+
+export interface BoundaryNote {
+  readonly name: string
+  readonly text: string
+  readonly consequence?: string
+}
+
+/** Notes on the tape that something is not captured, with its call site. */
+export function noteBoundary(session: Session, note: BoundaryNote): void {
+  session.note({ kind: 'boundary', ...note, ...siteField() })
+}
