@@ -1,4 +1,5 @@
 import { syncBuiltinESMExports } from 'node:module'
+import { installIntegrations } from '../integrations/list.js'
 import { errors } from '../errors.js'
 import { watchModuleLoads } from './module-loads.js'
 import { requireNode } from '../runs/require-node.js'
@@ -14,19 +15,12 @@ import { patchHostFacts } from './host-facts.js'
 import { patchHttp2 } from './network/http2.js'
 import { patchHttpAgent, patchSockets } from './network/sockets.js'
 import { patchAddons, patchBindings } from './native/addons.js'
-import { patchNodeSqlite } from '../integrations/node-sqlite.js'
 import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
 import { openOutput, patchOutput } from './output.js'
 import { undoAll, type Undo } from './patching/patch.js'
 import { patchRandom, patchRealmRandom } from './random.js'
-import { patchUndiciRequests } from '../integrations/undici.js'
 import { patchEmitters } from './shared/shared-clients.js'
-import { patchSharedMysql } from '../integrations/mysql2.js'
-import { patchSharedPostgres } from '../integrations/pg.js'
-import { patchSharedRedis } from '../integrations/ioredis.js'
-import { patchLogThreads } from './shared/shared-logs.js'
-import { patchSharedQueues } from './shared/shared-queues.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
 import { patchParentChannel } from './processes/parent-channel.js'
@@ -51,12 +45,6 @@ const SHIMS: readonly (() => Undo)[] = [
   patchSockets,
   patchChildProcess,
   patchProcessKill,
-  patchSharedMysql,
-  patchSharedPostgres,
-  patchSharedRedis,
-  patchUndiciRequests,
-  patchSharedQueues,
-  patchLogThreads,
   patchWorker,
   patchOrderedWork,
   patchFiles,
@@ -66,7 +54,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchUncaptured,
   patchBindings,
   patchAddons,
-  patchNodeSqlite,
+  installIntegrations,
 ]
 
 /** Everything else is looked up on each use, so patching it at the first run is early enough. */

@@ -1,4 +1,6 @@
+import { captureAddon } from '../boundaries/native/addons.js'
 import { replace, undoAll, type Undo } from '../boundaries/patching/patch.js'
+import { loadedModules } from '../boundaries/patching/when-loaded.js'
 import {
   adoptInstances,
   bindHandle,
@@ -13,14 +15,51 @@ import type {
   Native,
   NativeHandle,
 } from '../boundaries/native/database-handle.js'
+import type { Integration } from './integration.js'
+
+/**
+ * Databases. The JavaScript part of the package runs unchanged in record and replay; its add-on is
+ * replaced.
+ */
+export const betterSqlite3: Integration = {
+  package: 'better-sqlite3',
+  versions: '>=9',
+  install: () =>
+    captureAddon({
+      // Built on this machine, or prebuilt in the package.
+      matches: (file) =>
+        /[\\/]better_sqlite3\.node$/.test(file) ||
+        /[\\/]better-sqlite3[\\/]prebuilds[\\/][^\\/]+\.node$/.test(file),
+      exports: (load) => capturedAddon(load).addon,
+      adopt,
+    }),
+}
+
+/**
+ * Captures the databases of an add-on that was loaded before Retake. Databases opened later use
+ * Retake's classes. For earlier ones, the transaction state is not captured.
+ */
+function adopt(exports: object): Undo {
+  const real = { ...exports } as Addon
+  // Retake has already replaced it.
+  if (!String(real.Database).includes('[native code]')) return () => {}
+  const [errorModule] = loadedModules(/[\\/]better-sqlite3[\\/]lib[\\/]sqlite-error\.js$/)
+  const { addon, library } = capturedAddon(
+    () => real,
+    errorModule?.exports as ErrorClass | undefined,
+  )
+  return undoAll(
+    CLASSES.flatMap((name) => [
+      ...adoptInstances(real[name], addon[name], library),
+      replace(exports, name, addon[name]),
+    ]),
+  )
+}
 
 type Class = new (...args: unknown[]) => Native
 type ErrorClass = new (...args: never[]) => Error
 
-/**
- * The native part of better-sqlite3. Its JavaScript part runs unchanged in record and replay, and
- * builds transactions, pragmas and backups from the calls below.
- */
+/** Transactions, pragmas and backups are built from its calls. */
 interface Addon {
   readonly Database: Class
   readonly Statement: Class
@@ -32,29 +71,9 @@ interface Addon {
   readonly initialize?: (SqliteError: ErrorClass, ...makers: unknown[]) => void
 }
 
-/** True for the add-on file of better-sqlite3: built on this machine, or prebuilt in its package. */
-export const isBetterSqlite3 = (file: string): boolean =>
-  /[\\/]better_sqlite3\.node$/.test(file) ||
-  /[\\/]better-sqlite3[\\/]prebuilds[\\/][^\\/]+\.node$/.test(file)
-
 /** In the order in which `console.log` shows them. */
 const DATABASE_FACTS = ['memory', 'readonly', 'name'] as const
 const STATEMENT_FACTS = ['reader', 'readonly'] as const
-
-/**
- * Captures the databases of an add-on that was loaded before Retake. Databases opened later use
- * Retake's classes. For earlier ones, the transaction state is not captured.
- */
-export function adoptBetterSqlite3(exports: object, SqliteError: ErrorClass | undefined): Undo {
-  const real = { ...exports } as Addon
-  const { addon, library } = betterSqlite3(() => real, SqliteError)
-  return undoAll(
-    CLASSES.flatMap((name) => [
-      ...adoptInstances(real[name], addon[name], library),
-      replace(exports, name, addon[name]),
-    ]),
-  )
-}
 
 const CLASSES = ['Database', 'Statement', 'StatementIterator', 'Backup'] as const
 
@@ -62,7 +81,7 @@ const CLASSES = ['Database', 'Statement', 'StatementIterator', 'Backup'] as cons
  * Replaces the add-on with the same classes, whose calls go through the run. `load` returns the
  * real add-on; it is called at the first native operation, so never on replay.
  */
-export function betterSqlite3(
+function capturedAddon(
   load: () => object,
   SqliteError?: ErrorClass,
 ): { readonly addon: Addon; readonly library: DatabaseLibrary } {

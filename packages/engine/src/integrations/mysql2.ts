@@ -15,19 +15,24 @@ import {
   type SharedCall,
   type SharedMethod,
 } from '../boundaries/shared/shared-clients.js'
+import type { Integration } from './integration.js'
 
 /**
- * A shared pool or connection of `mysql2`, and of `mysql2/promise`, which wraps it: each query is
- * recorded with statement, values, rows and fields. Not captured: queries without a callback, whose
- * rows are events or a stream, and explicitly prepared statements.
+ * A shared pool or connection, and that of `mysql2/promise`, which wraps it: each query is recorded
+ * with statement, values, rows and fields. Not captured: queries without a callback, whose rows are
+ * events or a stream, and explicitly prepared statements.
  */
-export const patchSharedMysql = (): Undo =>
-  patchLibrary(
-    /(^|[\\/])mysql2([\\/](index\.js|promise(\.js)?))?$/,
-    mysqlLibraries,
-    ({ connection, Pool }) => [connection.constructor as Class, Pool],
-    patchMysql,
-  )
+export const mysql2: Integration = {
+  package: 'mysql2',
+  versions: '>=3',
+  install: () =>
+    patchLibrary(
+      /(^|[\\/])mysql2([\\/](index\.js|promise(\.js)?))?$/,
+      mysqlLibraries,
+      ({ connection, Pool }) => [connection.constructor as Class, Pool],
+      patchMysql,
+    ),
+}
 
 interface MysqlLibrary {
   /** The prototype that has the methods of all connections. */

@@ -4,7 +4,7 @@ import { errors } from '../errors.js'
 import { pathString } from '../overlay/overlay-call.js'
 import { currentSession, outsideRuns, unrecordedOwner } from '../kernel/scope.js'
 import { promiseCall } from '../boundaries/patching/captured-call.js'
-import { replace, undoAll, type Undo } from '../boundaries/patching/patch.js'
+import { replace, undoAll } from '../boundaries/patching/patch.js'
 import {
   adoptInstances,
   bindHandle,
@@ -20,6 +20,29 @@ import {
   showChanging,
 } from '../boundaries/native/database-handle.js'
 import type { DatabaseLibrary, Maker, Native } from '../boundaries/native/database-handle.js'
+import type { Integration } from './integration.js'
+
+/** Databases. No-op if this Node has no such module. */
+export const nodeSqlite: Integration = {
+  package: 'node:sqlite',
+  versions: '>=22.5',
+  install() {
+    const { sqlite, warning } = loadSqlite()
+    if (sqlite === undefined) return () => {}
+    const own = capturedModule({ ...sqlite }, warning)
+    // Node does not refresh the exports of this module, so ES modules that imported it keep the
+    // native classes.
+    const classes = { DatabaseSync: own.DatabaseSync, StatementSync: own.StatementSync }
+    const adopting = Object.entries(classes).flatMap(([name, Own]) =>
+      adoptInstances(sqlite[name as keyof typeof classes], Own, own.library),
+    )
+    const names = ['DatabaseSync', 'StatementSync', 'Session', 'backup'] as const
+    return undoAll([
+      ...adopting,
+      ...names.filter((name) => name in sqlite).map((name) => replace(sqlite, name, own[name])),
+    ])
+  },
+}
 
 type Class = (new (...args: unknown[]) => Native) & { readonly prototype: object }
 
@@ -29,24 +52,6 @@ interface Sqlite {
   readonly StatementSync: Class
   /** Node 22.16 and later. */
   readonly backup?: (database: Native, file: unknown, options?: object) => Promise<number>
-}
-
-/** Replaces the classes of `node:sqlite`; no-op if Node has no such module. */
-export function patchNodeSqlite(): Undo {
-  const { sqlite, warning } = loadSqlite()
-  if (sqlite === undefined) return () => {}
-  const own = nodeSqlite({ ...sqlite }, warning)
-  // Node does not refresh the exports of this module, so ES modules that imported it keep the
-  // native classes.
-  const classes = { DatabaseSync: own.DatabaseSync, StatementSync: own.StatementSync }
-  const adopting = Object.entries(classes).flatMap(([name, Own]) =>
-    adoptInstances(sqlite[name as keyof typeof classes], Own, own.library),
-  )
-  const names = ['DatabaseSync', 'StatementSync', 'Session', 'backup'] as const
-  return undoAll([
-    ...adopting,
-    ...names.filter((name) => name in sqlite).map((name) => replace(sqlite, name, own[name])),
-  ])
 }
 
 /** Loads the module. Delays the experimental warning of some versions until the agent uses it. */
@@ -67,7 +72,7 @@ function loadSqlite(): { sqlite: Sqlite | undefined; warning: unknown[] | undefi
 const NAME = 'node:sqlite'
 const TAG_STORE = 'createTagStore() of node:sqlite'
 
-function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
+function capturedModule(sqlite: Sqlite, warning: unknown[] | undefined) {
   let isWarned = warning === undefined
   const library: DatabaseLibrary = {
     name: NAME,

@@ -16,18 +16,23 @@ import {
   type SharedCall,
   type SharedMethod,
 } from '../boundaries/shared/shared-clients.js'
+import type { Integration } from './integration.js'
 
 /**
- * A shared `pg.Pool` or `pg.Client`: each call is recorded with statement, values and result. Not
+ * A shared `Pool` or `Client`: each call is recorded with statement, values and result. Not
  * captured: cursors, query streams and notifications.
  */
-export const patchSharedPostgres = (): Undo =>
-  patchLibrary(
-    /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/,
-    librariesIn,
-    ({ Client, Pool }) => [Client, Pool],
-    patchPostgres,
-  )
+export const pg: Integration = {
+  package: 'pg',
+  versions: '>=8',
+  install: () =>
+    patchLibrary(
+      /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/,
+      librariesIn,
+      ({ Client, Pool }) => [Client, Pool],
+      patchPostgres,
+    ),
+}
 
 interface PostgresLibrary {
   readonly Client: Class

@@ -13,9 +13,10 @@ import {
   symbolProperty,
   whenNodesAgent,
 } from '../boundaries/network/global-dispatcher.js'
+import type { Integration } from './integration.js'
 
 /**
- * Requests of the npm package undici in runs of functions. Its agents, pools and low-resolution
+ * Requests in runs of functions. Its agents, pools and low-resolution
  * timer serve all runs of a process, so their connections and ticks belong to none of them. Each
  * request is sent outside the run and recorded like one of `fetch`, without decoding its content.
  * Everything above `dispatch` is part of the run: redirects, retries, `undici.fetch`.
@@ -26,26 +27,30 @@ import {
  * Not captured: informational answers (1xx), and events of a dispatcher (`connect`, `drain`).
  * Upgrades and CONNECT are recorded at their sockets.
  */
-export function patchUndiciRequests(): Undo {
-  const undos: Undo[] = []
-  const patched = new Set<object>()
-  const patchClass = (prototype: object, errorClasses: ErrorClasses): void => {
-    const owner = ownerOf(prototype, 'dispatch')
-    if (owner === undefined || patched.has(owner)) return
-    patched.add(owner)
-    undos.push(patchDispatch(owner as Dispatching, errorClasses))
-  }
-  const found = (exports: unknown): void => {
-    const { Agent, RetryAgent, errors } = (exports ?? {}) as Partial<UndiciLibrary>
-    if (typeof Agent !== 'function' || errors === undefined) return
-    patchClass(Agent.prototype, errors)
-    if (RetryAgent) undos.push(watchRetries(RetryAgent.prototype))
-    // The package uses the dispatcher of Node's fetch if that was loaded first.
-    const shared = globalDispatcher()
-    if (shared?.constructor.name === 'Agent') patchClass(shared, errors)
-    undos.push(whenNodesAgent((NodesAgent) => patchClass(NodesAgent.prototype as object, errors)))
-  }
-  return undoAll([() => undoAll(undos)(), whenLoaded(/(^|[\\/])undici([\\/]index\.js)?$/, found)])
+export const undici: Integration = {
+  package: 'undici',
+  versions: '>=6',
+  install() {
+    const undos: Undo[] = []
+    const patched = new Set<object>()
+    const patchClass = (prototype: object, errorClasses: ErrorClasses): void => {
+      const owner = ownerOf(prototype, 'dispatch')
+      if (owner === undefined || patched.has(owner)) return
+      patched.add(owner)
+      undos.push(patchDispatch(owner as Dispatching, errorClasses))
+    }
+    const found = (exports: unknown): void => {
+      const { Agent, RetryAgent, errors } = (exports ?? {}) as Partial<UndiciLibrary>
+      if (typeof Agent !== 'function' || errors === undefined) return
+      patchClass(Agent.prototype, errors)
+      if (RetryAgent) undos.push(watchRetries(RetryAgent.prototype))
+      // The package uses the dispatcher of Node's fetch if that was loaded first.
+      const shared = globalDispatcher()
+      if (shared?.constructor.name === 'Agent') patchClass(shared, errors)
+      undos.push(whenNodesAgent((NodesAgent) => patchClass(NodesAgent.prototype as object, errors)))
+    }
+    return undoAll([() => undoAll(undos)(), whenLoaded(/(^|[\\/])undici([\\/]index\.js)?$/, found)])
+  },
 }
 
 interface UndiciLibrary {

@@ -58,14 +58,38 @@ const NODES_OWN =
   /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
 const LOADER = 'node:internal/modules/'
 
-/**
- * Jest and Vitest 3 load modules themselves. The first two never run agent code; `jest-runtime` and
- * `vite-node` run it after they have read it.
- */
-const RUNNER_LOADER =
-  /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime|vite-node))[\\/]/
-/** Jest and other packages call `fs` through this package. */
-const GRACEFUL_FS = /[\\/]node_modules[\\/]graceful-fs[\\/]/
+/** Packages that stand between `fs` and the program. */
+interface FileCallers {
+  /** They read modules, and never run agent code. */
+  readonly readers?: readonly string[]
+  /** They read modules and then run them. */
+  readonly loaders?: readonly string[]
+  /** Others call `fs` through them. */
+  readonly forwarders?: readonly string[]
+}
+
+const declared = new Set<FileCallers>()
+let loaderFile = /(?!)/
+let forwarderFile = /(?!)/
+
+/** Declares packages of a test runner, or ones that wrap `fs`. */
+export function declareFileCallers(callers: FileCallers): Undo {
+  declared.add(callers)
+  update()
+  return () => {
+    declared.delete(callers)
+    update()
+  }
+}
+
+function update(): void {
+  const names = (kind: keyof FileCallers): string =>
+    [...declared].flatMap((callers) => callers[kind] ?? []).join('|') || '(?!)'
+  const fileOf = (packages: string): RegExp =>
+    new RegExp(String.raw`[\\/]node_modules[\\/](?:${packages})[\\/]`)
+  loaderFile = fileOf(`${names('readers')}|(${names('loaders')})`)
+  forwarderFile = fileOf(names('forwarders'))
+}
 
 /** Maximum distance between a loader and the compiler that it calls. */
 const FRAMES = 30
@@ -108,8 +132,8 @@ function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean 
     // The loader has unpatched functions of `fs`, which call patched ones.
     if (between.test(file)) continue
     if (file.includes('node_modules')) {
-      if (GRACEFUL_FS.test(file)) continue
-      const loader = RUNNER_LOADER.exec(file)
+      if (forwarderFile.test(file)) continue
+      const loader = loaderFile.exec(file)
       if (loader !== null) return nearest || loader[1] === undefined
     }
     if (nearest && NODES_OWN.test(file)) return true

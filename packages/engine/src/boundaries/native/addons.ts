@@ -8,11 +8,6 @@ import { currentSession } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import { inTurn } from '../patching/in-turn.js'
 import { lookFirst, replace, type Undo, undoAll } from '../patching/patch.js'
-import {
-  adoptBetterSqlite3,
-  betterSqlite3,
-  isBetterSqlite3,
-} from '../../integrations/better-sqlite3.js'
 import { fileURLToPath } from 'node:url'
 import { disk } from '../../overlay/disk.js'
 
@@ -114,7 +109,8 @@ export function declarePureAddons(packages: readonly string[]): void {
 export function patchAddons(): Undo {
   const native = process.dlopen.bind(process) as Open
   const open: Open = (module, file, ...flags) => {
-    if (isBetterSqlite3(file)) return openBetterSqlite3(native, module, [file, ...flags])
+    const capture = [...captures].find((each) => each.matches(file))
+    if (capture !== undefined) return openCaptured(native, module, [file, ...flags], capture)
     const session = currentSession()
     native(module, file, ...flags)
     const name = packageOf(file)
@@ -123,32 +119,37 @@ export function patchAddons(): Undo {
     if (session.local === 'tape') module.exports = withFunctions(module.exports, refusing(name))
     else noteAddon(session, name)
   }
-  return undoAll([replace(process, 'dlopen', open), ...adoptLoaded()])
+  return replace(process, 'dlopen', open)
 }
 
-/** Captures database add-ons that the program has already loaded. */
-function adoptLoaded(): Undo[] {
-  const modules = Object.entries(createRequire(import.meta.url).cache)
-  const SqliteError = modules.find(([file]) => SQLITE_ERROR.test(file))?.[1]?.exports as
-    | (new (...args: never[]) => Error)
-    | undefined
-  return modules.flatMap(([file, module]) => {
-    const exports = module?.exports as { readonly Database?: Function } | undefined
-    // Skips an add-on that Retake has already replaced.
-    const isNative = String(exports?.Database).includes('[native code]')
-    return exports !== undefined && isNative && isBetterSqlite3(file)
-      ? [adoptBetterSqlite3(exports, SqliteError)]
-      : []
+/** An add-on whose calls go through the run. */
+export interface AddonCapture {
+  /** True for the file of the add-on. */
+  matches(file: string): boolean
+  /** What the program gets as its exports. `load` returns the real ones; it is never called on replay. */
+  exports(load: () => object): object
+  /** Captures an add-on that was loaded before Retake. */
+  adopt(exports: object): Undo
+}
+
+const captures = new Set<AddonCapture>()
+
+export function captureAddon(capture: AddonCapture): Undo {
+  captures.add(capture)
+  const { cache } = createRequire(import.meta.url)
+  const adopted = Object.entries(cache).flatMap(([file, module]) => {
+    const exports = module?.exports as object | undefined
+    return exports !== undefined && capture.matches(file) ? [capture.adopt(exports)] : []
   })
+  return undoAll([() => void captures.delete(capture), ...adopted])
 }
-
-const SQLITE_ERROR = /[\\/]better-sqlite3[\\/]lib[\\/]sqlite-error\.js$/
 
 /** On replay the add-on itself is not loaded. */
-function openBetterSqlite3(
+function openCaptured(
   native: Open,
   module: AddonModule,
   [file, ...flags]: [file: string, ...flags: unknown[]],
+  capture: AddonCapture,
 ): void {
   let loaded: object | undefined
   const load = (): object => {
@@ -161,7 +162,7 @@ function openBetterSqlite3(
   }
   // While recording, a file that cannot be loaded must fail here, as it would without Retake.
   if (currentSession()?.local !== 'tape') load()
-  module.exports = betterSqlite3(load).addon
+  module.exports = capture.exports(load)
 }
 
 function noteAddon(session: Session, name: string): void {

@@ -1,10 +1,9 @@
 import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import { siteField } from '../../kernel/call-site.js'
-import { currentSession, isProcessRun } from '../../kernel/scope.js'
+import { isProcessRun } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'
-import { makers, sharedIn } from './shared-clients.js'
-import { ownerOf, replace, undoAll, type Undo } from '../patching/patch.js'
-import { whenLoaded } from '../patching/when-loaded.js'
+import { ownerOf, replace, type Undo } from '../patching/patch.js'
+import { sharedIn } from './shared-clients.js'
 
 /**
  * Queues that the runs of a process share. When a queue starts a task depends on other runs, and it
@@ -12,52 +11,37 @@ import { whenLoaded } from '../patching/when-loaded.js'
  * in the run that queued it, and the queue itself works outside. On replay the tape says when a
  * task starts and ends, and the queue is not used.
  *
- * Patched are p-queue, which LangChain uses, and Bottleneck. Others need `sharedQueue`. A queue
- * that the run creates itself serves only the run, so it needs nothing. Not captured: what a shared
- * queue says about itself, such as `size` and `onIdle()`.
+ * A queue that the run creates itself serves only the run, so it needs nothing. Libraries without an
+ * integration need `sharedQueue`. Not captured: what a shared queue says about itself, such as
+ * `size` and `onIdle()`.
  */
-export function patchSharedQueues(): Undo {
-  const undos: Undo[] = []
-  const patched = new Set<object>()
-  const patch = (prototype: object, method: string, name: string): void => {
-    const owner = ownerOf(prototype, method) as Record<string, Enqueue> | undefined
-    const native = owner?.[method]
-    if (owner === undefined || native === undefined || patched.has(owner)) return
-    patched.add(owner)
-    const add = function (this: object, ...args: unknown[]): unknown {
-      const session = waitingIn(this)
-      const at = args.findIndex((each) => typeof each === 'function')
-      if (session === undefined || at < 0) return native.apply(this, args)
-      const [task, ...given] = args.slice(at) as [Task, ...unknown[]]
-      // Newer versions of p-queue call a task with the signal from the options that follow it.
-      const taskArguments = name === 'p-queue' ? [signalOf(given[0])] : given
-      return queueInTurns(session, { name, task, taskArguments }, (queued) =>
-        native.apply(this, args.with(at, queued)),
-      )
-    }
-    undos.push(replace(owner, method, add))
+
+interface QueueMethod {
+  /** Of the library, for the tape. */
+  readonly library: string
+  readonly method: string
+  /** Arguments of a task, from the values that follow it; these values unless set. */
+  readonly taskArguments?: (following: readonly unknown[]) => readonly unknown[]
+}
+
+/** Patches the method of a queue's class that takes a task. No-op if there is none. */
+export function patchQueue(
+  prototype: object,
+  { library, method, taskArguments = (following) => following }: QueueMethod,
+  patched: Map<object, Undo>,
+): void {
+  const owner = ownerOf(prototype, method) as Record<string, Enqueue> | undefined
+  const native = owner?.[method]
+  if (owner === undefined || native === undefined || patched.has(owner)) return
+  const add = function (this: object, ...args: unknown[]): unknown {
+    const session = waitingIn(this)
+    const at = args.findIndex((each) => typeof each === 'function')
+    if (session === undefined || at < 0) return native.apply(this, args)
+    const [task, ...following] = args.slice(at) as [Task, ...unknown[]]
+    const call = { name: library, task, taskArguments: taskArguments(following) }
+    return queueInTurns(session, call, (queued) => native.apply(this, args.with(at, queued)))
   }
-  /** p-queue may be an ES module, so its class is found when a queue is created. */
-  const watchEmitters = (exports: unknown): void => {
-    const prototype = (exports as { readonly prototype?: object } | undefined)?.prototype
-    if (prototype === undefined || Object.hasOwn(prototype, '_events')) return
-    undos.push(
-      watchAssignments(prototype, '_events', (emitter) => {
-        if (!classNames(emitter).includes('PQueue')) return
-        patch(emitter, 'add', 'p-queue')
-        const session = currentSession()
-        if (session !== undefined) makers.set(emitter, session)
-      }),
-    )
-  }
-  return undoAll([
-    () => undoAll(undos)(),
-    whenLoaded(/(^|[\\/])eventemitter3([\\/]index\.js)?$/, watchEmitters),
-    whenLoaded(/(^|[\\/])bottleneck([\\/](lib[\\/]index|light)\.js)?$/, (exports) => {
-      const { prototype } = exports as { readonly prototype?: object }
-      if (prototype !== undefined) patch(prototype, 'schedule', 'bottleneck')
-    }),
-  ])
+  patched.set(owner, replace(owner, method, add))
 }
 
 /**
@@ -95,29 +79,6 @@ function waitingIn(queue: object): Session | undefined {
 const neverWaits = (queue: object): boolean => {
   const { concurrency, _isIntervalIgnored } = queue as Partial<Record<string, unknown>>
   return concurrency === Infinity && _isIntervalIgnored === true
-}
-
-const signalOf = (options: unknown): unknown => ({
-  signal: (options as { readonly signal?: unknown } | undefined)?.signal,
-})
-
-function classNames(instance: object): string[] {
-  const prototype = Object.getPrototypeOf(instance) as { readonly constructor: Function } | null
-  return prototype === null ? [] : [prototype.constructor.name, ...classNames(prototype)]
-}
-
-/** Calls `look` with each object that gets the property as its own. */
-function watchAssignments(prototype: object, name: string, look: (object: object) => void): Undo {
-  Object.defineProperty(prototype, name, {
-    configurable: true,
-    get: () => undefined,
-    set(this: object, value: unknown) {
-      const own = { value, writable: true, enumerable: true, configurable: true }
-      Object.defineProperty(this, name, own)
-      look(this)
-    },
-  })
-  return () => void Reflect.deleteProperty(prototype, name)
 }
 
 interface QueuedTask {
