@@ -96,7 +96,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
   { prefixes: words('pscale_tkn_ pscale_pw_ pscale_oauth_'), secret: String.raw`[\w=.-]{32,}` },
   { prefixes: ['pul-'], secret: hex(40) },
   {
-    prefixes: ['../format'],
+    prefixes: ['.'],
     secret: letters(40),
     after: String.raw`(?<![A-Za-z0-9])dp\.(?:pt|ct|sa|scim|audit|st(?:\.[\w-]{1,32})?)`,
   },
@@ -118,7 +118,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
     after: String.raw`(?<!\d)\d{8,10}`,
   },
   {
-    prefixes: ['../format'],
+    prefixes: ['.'],
     secret: String.raw`[\w-]{27,40}` + END,
     after: String.raw`(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6}`,
   },
@@ -133,7 +133,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
   // Products: Airtable, Asana, Contentful, CircleCI, Buildkite, Dropbox, Figma, Grafana, Harness,
   // Linear, LaunchDarkly, New Relic, Notion, Octopus, PostHog, Postman, Shopify, Adobe, Infracost.
   {
-    prefixes: ['../format'],
+    prefixes: ['.'],
     secret: '[a-f0-9]{64}' + END,
     after: '(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}',
   },
@@ -207,7 +207,7 @@ const KEY_SHAPES: readonly KeyShape[] = [
   // Header and claims stay readable for programs that decode them: without its signature a JWT is
   // useless.
   {
-    prefixes: ['../format'],
+    prefixes: ['.'],
     secret: String.raw`[\w-]{16,}`,
     after: String.raw`(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}`,
   },

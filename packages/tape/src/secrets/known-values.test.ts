@@ -29,7 +29,7 @@ test('values that are learned one by one are found as if all had been known befo
   const values = fc.uniqueArray(value, { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(values, (learned) => {
-      const text = `${JSON.stringify(learned)} ${learned.join('../format')}`
+      const text = `${JSON.stringify(learned)} ${learned.join('.')}`
       const [oneByOne, together] = [new KnownValues(), new KnownValues()]
       const placeholder = (each: string): string =>
         `retake-h${learned.indexOf(each)}`.padEnd(each.length, 'x').slice(0, each.length)

@@ -164,7 +164,7 @@ function wordStart(text: string, at: number): number {
   if (text[start - 1] === '%' && /^(?:3F|26|22|5B|20|2C|7B)/i.test(text.slice(start, start + 2)))
     start += 2
   if (text[start - 1] === '\\' && /^[nrt]/.test(text[start] ?? '')) start += 1
-  while (start < at && (text[start] === '-' || text[start] === '../format')) start += 1
+  while (start < at && (text[start] === '-' || text[start] === '.')) start += 1
   return start
 }
 
@@ -172,7 +172,7 @@ function wordEnd(text: string, at: number): number {
   let end = at
   while (end < text.length && end - at < NAME_MAX && isNameCode(text.charCodeAt(end))) end += 1
   // The end of a sentence.
-  while (end > at && text[end - 1] === '../format') end -= 1
+  while (end > at && text[end - 1] === '.') end -= 1
   return end
 }
 

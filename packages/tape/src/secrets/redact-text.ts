@@ -354,6 +354,6 @@ function hideEscaped(_: string, before: string, secret: string): string {
         .replaceAll(/%2b|%2f|%3d/gi, 'x')
         .replaceAll(/%[\da-f]{2}|[A-Za-z0-9+/=]/gi, (part) => (part.length === 3 ? part : 'x'))
     )
-  const { length } = secret.replaceAll(/%[\da-f]{2}/gi, '../format')
+  const { length } = secret.replaceAll(/%[\da-f]{2}/gi, '.')
   return before + 'retake-hidden'.slice(0, length).padEnd(length, 'x')
 }

@@ -166,7 +166,7 @@ function statements(tokens: TokenReader): Declaration[] {
     if (next.text === 'class' && isStatementStart(before, next)) {
       tokens.take()
       found.push(...classNamed(tokens))
-    } else if ((next.text === 'const' || next.text === 'let') && before?.text !== '..') {
+    } else if ((next.text === 'const' || next.text === 'let') && before?.text !== '.') {
       tokens.take()
       if (startsPattern(tokens.next)) found.push(...declarators(tokens))
     } else tokens.takeGroup()

@@ -7,7 +7,7 @@ import type { CodeLocation } from '@retake/tape'
 import { engineRoot } from '../../package-root.js'
 
 /** Prefixes of the script URLs of Retake's own code. */
-const OWN = [engineRoot.href, new URL('..', tapeUrl()).href]
+const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
 
 function tapeUrl(): string {
   // Undefined if a test runner loads this file.
