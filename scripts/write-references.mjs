@@ -1,13 +1,14 @@
 /**
  * Writes the pages that are generated: docs/errors.md, every error code with its text, read
- * from the factories in the source, docs/commands.md, from the tables of the commands, and the
- * settings in docs/server-reference.md.
+ * from the factories in the source, docs/commands.md, from the tables of the commands, the
+ * settings in docs/server-reference.md, and the tables of folders in ARCHITECTURE.md.
  * test/cli/references.test.ts fails if they are out of date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { root } from './run-command.mjs'
+import { architecturePage } from './where-to-look.mjs'
 
 const CODE = /^[A-Z]+(?:_[A-Z]+)+$/
 /** Codes of records in a run, not of errors. */
@@ -174,32 +175,39 @@ export function errorReference() {
   return [
     '# Error codes',
     '',
-    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. `<name>` is replaced by a value; "Or:" separates texts for different cases. Denials of guarded tools begin with the name of the tool that was not started, and errors of the system end with what it said. This page is generated from the source by `node scripts/write-references.mjs`.',
+    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. An entry has what happened, then how to fix it; the error itself also says why. `<name>` is replaced by a value; "Or:" separates different cases. Denials of guarded tools begin with the name of the tool that was not started. This page is generated from the source by `node scripts/write-references.mjs`.',
     ...codes.flatMap((code) => {
-      const entries = errors.filter((error) => error.code === code).map(entry)
-      const story = existsSync(storyOf(code)) ? [`[Background](errors/${code}.md)`] : []
-      return ['', `## ${code}`, ...[...new Set(entries), ...story].flatMap((text) => ['', text])]
+      const [first, ...others] = errors.filter((error) => error.code === code)
+      // The page of an error says why, and how to fix it.
+      if (existsSync(storyOf(code)))
+        return [
+          '',
+          `## ${code}`,
+          '',
+          escaped(`${factOf(first.what)} [More](errors/${code}.md)`.trim()),
+        ]
+      const entries = new Set([first, ...others].map(entry))
+      return ['', `## ${code}`, ...[...entries].flatMap((text) => ['', text])]
     }),
     '',
   ].join('\n')
 }
 
-/** What happened and why, then how to fix it. */
-const entry = ({ what, why, fix }) => {
-  const facts = [what, why].map(withoutFrame).filter((text) => !isValue(text))
-  return [facts.join(' '), isValue(fix) ? '' : `Fix: ${fix}`]
-    .filter((text) => text !== '')
+/** What happened, then how to fix it. Why is in the error; it stays here if nothing else says what happened. */
+const entry = ({ what, why, fix }) =>
+  [factOf(what) === '' || isValue(fix) ? `${factOf(what)} ${why}`.trim() : factOf(what), fix]
+    .filter((text) => !isValue(text))
     .map(escaped)
     .join('\n\n')
-}
 
-/** Sentences that many errors share are said once, at the top of the page. */
-const withoutFrame = (text) =>
-  text
+/** Without what the top of the page says once. */
+const factOf = (text) => {
+  const fact = text
     .replace(/^Tool "<tool>" was not started\.$/, '')
-    .replaceAll(/The system said: <reason>\. ?/g, '')
     .replace(/ ?Or: $/, '')
     .trim()
+  return isValue(fact) ? '' : fact
+}
 
 /** Texts that consist of a value only are in the message, not here. */
 const isValue = (text) => text === '' || /^<\w+>\.?$/.test(text)
@@ -219,18 +227,47 @@ const escaped = (text) =>
 /** The text of docs/commands.md. The command line must be built. */
 export async function commandReference() {
   const { verbs } = await import('../packages/cli/dist/verbs/index.js')
-  const { verbReference } = await import('../packages/runner/dist/command-line/help.js')
-  const sections = Object.entries(verbs).map(async ([name, [summary, load]]) =>
-    verbReference(name, summary, (await load()).default),
+  const { optionLine, verbReference } = await import('../packages/runner/dist/command-line/help.js')
+  const { optionsOf } = await import('../packages/runner/dist/command-line/verb.js')
+  const all = await Promise.all(
+    Object.entries(verbs).map(async ([name, [summary, load]]) => ({
+      name,
+      summary,
+      verb: (await load()).default,
+    })),
+  )
+  const counts = new Map()
+  for (const option of all.flatMap(({ verb }) => optionsOf(verb))) {
+    const line = optionLine(...option)
+    counts.set(line, (counts.get(line) ?? 0) + 1)
+  }
+  const often = [...counts]
+    .filter(([, count]) => count >= SHARED_BY)
+    .toSorted((a, b) => b[1] - a[1])
+  const specOf = (line) => line.split('`')[1]
+  const shared = new Set(
+    often
+      .map(([line]) => line)
+      .filter(
+        (line, index, lines) =>
+          lines.findIndex((other) => specOf(other) === specOf(line)) === index,
+      ),
   )
   return [
     '# Commands',
     '',
     '`<run>` is an id, the first characters of an id, the path of a tape, `last`, `last~1` (the run before the last one) or `last:failed`. Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command found something (such as a difference), 4 credentials missing, 5 not tried because a sandbox is missing, 130 interrupted. This page is generated by `node scripts/write-references.mjs`.',
     '',
-    ...(await Promise.all(sections)),
+    'Options of many commands, which are only named below:',
+    '',
+    ...shared,
+    '',
+    ...all.map(({ name, summary, verb }) => verbReference(name, summary, verb, shared)),
   ].join('\n')
 }
+
+/** An option that so many commands explain in the same words is explained once. */
+const SHARED_BY = 3
 
 const SETTINGS = /(<!-- settings: [^\n]*-->\n)[^]*?(<!-- \/settings -->)/
 
@@ -250,6 +287,7 @@ export async function serverPage() {
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(join(root, 'docs/server-reference.md'), await serverPage())
+  writeFileSync(join(root, 'ARCHITECTURE.md'), architecturePage())
   writeFileSync(join(root, 'docs/errors.md'), errorReference())
   writeFileSync(join(root, 'docs/commands.md'), await commandReference())
 }

@@ -10,6 +10,7 @@ import {
   errorReference,
   serverPage,
 } from '../../scripts/write-references.mjs'
+import { architecturePage, problemsOfFolders } from '../../scripts/where-to-look.mjs'
 
 const docs = new URL('../../docs/', import.meta.url)
 const page = (name: string): string => readFileSync(new URL(name, docs), 'utf8')
@@ -23,6 +24,13 @@ test('the references of errors, commands and settings match the source', async (
   )
   expect(page('server-reference.md'), 'run node scripts/write-references.mjs').toBe(
     await serverPage(),
+  )
+})
+
+test('every source folder says what it is for, and ARCHITECTURE.md lists them', () => {
+  expect(problemsOfFolders()).toEqual([])
+  expect(page('../ARCHITECTURE.md'), 'run node scripts/write-references.mjs').toBe(
+    architecturePage(),
   )
 })
 

@@ -25,9 +25,19 @@ export function verbHelp(name: string, summary: string, verb: Verb, width: numbe
   ].join('\n')
 }
 
-/** A section of docs/commands.md. */
-export const verbReference = (name: string, summary: string, verb: Verb): string =>
-  [
+/** A section of docs/commands.md. Options in `shared` are explained at the top of the page. */
+export function verbReference(
+  name: string,
+  summary: string,
+  verb: Verb,
+  shared: ReadonlySet<string>,
+): string {
+  const isShared = ([spec, help]: readonly [string, string]) => shared.has(optionLine(spec, help))
+  const options = optionsOf(verb)
+  const others = options
+    .filter((option) => isShared(option) && !option[0].startsWith('-h'))
+    .map(([spec]) => `\`${/--[\w-]+/.exec(spec)?.[0]}\``)
+  return [
     `## ${name}`,
     '',
     `${summary}.`,
@@ -35,19 +45,22 @@ export const verbReference = (name: string, summary: string, verb: Verb): string
     `\`${usageOf(name, verb)}\``,
     ...paragraphs(verb).flatMap((text) => ['', text]),
     '',
-    '| option | meaning |',
-    '|---|---|',
-    ...optionsOf(verb).map(
-      ([spec, help]) => `| \`${cell(spec)}\` | ${cell(help).replaceAll('<', String.raw`\<`)} |`,
-    ),
+    ...options.flatMap((option) => (isShared(option) ? [] : [optionLine(...option)])),
+    ...(others.length > 0 ? [`- also ${others.join(', ')}`] : []),
     '',
     '```sh',
     ...verb.examples,
     '```',
     '',
   ].join('\n')
+}
 
-const cell = (text: string): string => text.replaceAll('|', String.raw`\|`)
+/** An option in a list of docs/commands.md. */
+export const optionLine = (spec: string, help: string): string =>
+  `- \`${spec}\`: ${help
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? part : part.replaceAll('<', String.raw`\<`)))
+    .join('`')}`
 
 const usageOf = (name: string, verb: Verb): string =>
   [
