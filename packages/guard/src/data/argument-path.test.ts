@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ArgumentPath, pathProblem, argumentText } from './argument-path.js'
+import { ArgumentPath, pathProblem, argumentText, UNREADABLE } from './argument-path.js'
 
 const args = {
   amount: 5,
@@ -46,6 +46,13 @@ test.each<[string, unknown, unknown[]]>([
   ['items.*.price', { items: '[{"price":7}]' }, [7]],
 ])('%s looks through lists and JSON texts in %j', (path, value, expected) => {
   expect(valuesAt(path, value)).toEqual(expected)
+})
+
+test.each(['amount', '**.amount', '**'])('%s ends in deep values', (path) => {
+  const depth = 100_000
+  const text = `${'['.repeat(depth)}${']'.repeat(depth)}`
+  expect(valuesAt(path, text)).toContain(UNREADABLE)
+  expect(valuesAt(path, JSON.parse(text))).toContain(UNREADABLE)
 })
 
 test('a path may speak of the arguments themselves', () => {

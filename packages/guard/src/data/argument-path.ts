@@ -1,4 +1,4 @@
-import { keyPathText } from '@retake/tape/format'
+import { isTooDeep, keyPathText } from '@retake/tape/format'
 
 type Part =
   | { readonly kind: 'key'; readonly key: string; readonly index: number }
@@ -93,9 +93,12 @@ const membersThrough = (value: unknown): unknown =>
 
 const JSON_TEXT_MAX = 10_000_000
 
-let lastParsed: { readonly text: string; readonly value: object | undefined } | undefined
+/** Levels that are visited. Each takes several stack frames, and the caller may have used many. */
+const DEPTH_MAX = 500
 
-/** Stands for the content of a JSON text that is too long to parse. */
+let lastParsed: { readonly text: string; readonly value: ReturnType<typeof parse> } | undefined
+
+/** Stands for the content of a JSON text that is too long to parse, and for values below `DEPTH_MAX`. */
 export const UNREADABLE = Symbol('too much JSON')
 
 /** The object or list in a JSON text, which may be nested JSON; undefined for other values. */
@@ -120,12 +123,17 @@ export function decodedString(value: unknown): string | undefined {
   }
 }
 
-function parse(text: string): object | undefined {
+function parse(text: string): object | typeof UNREADABLE | undefined {
   try {
     let found: unknown = text
     // Many tools remove a byte order mark before they parse.
-    while (typeof found === 'string') found = JSON.parse(found.trim())
-    return typeof found === 'object' && found !== null ? found : undefined
+    let json = ''
+    while (typeof found === 'string') {
+      json = found.trim()
+      found = JSON.parse(json)
+    }
+    if (typeof found !== 'object' || found === null) return undefined
+    return isTooDeep(json, DEPTH_MAX) ? UNREADABLE : found
   } catch {
     return undefined
   }
@@ -220,6 +228,7 @@ function eachMember<T>(
 ): T | undefined {
   if (value === UNREADABLE) return visit(value)
   if (!isContainer(value)) return undefined
+  if (at.length >= DEPTH_MAX) return visit(UNREADABLE)
   if (!(value instanceof Map || value instanceof Set)) {
     const object = value as Readonly<Record<string, unknown>>
     for (const key of Object.keys(object)) {

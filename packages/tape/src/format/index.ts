@@ -22,6 +22,7 @@ export {
   textOf,
   withoutDepth,
   type JsonRecord,
+  isTooDeep,
 } from './values/json-shape.js'
 export { keyPathText } from './values/key-path-text.js'
 export { plainJson } from './values/plain-json.js'
