@@ -87,6 +87,16 @@ describe('which calls a rule is about', () => {
     expect(policy.judge(call('t', args), history).verdict).toBe('deny')
   })
 
+  test.each([{ a: 'x' }, { a: { contains: 'x' } }, { '**.a': 'x' }])(
+    'deep JSON may match %j, and the denial says why',
+    (when) => {
+      const a = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+      const denied = judge([{ deny: 't', when }], call('t', { a }))
+      expect(denied.verdict).toBe('deny')
+      expect(JSON.stringify(denied)).toMatch(/which may be/)
+    },
+  )
+
   test('for a missing value, only `exists: false` holds', () => {
     const rules = [{ deny: '*', when: { '**.url': { exists: false } } }]
     expect(judge(rules, call('t', { a: 1 })).verdict).toBe('deny')

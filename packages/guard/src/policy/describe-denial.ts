@@ -1,7 +1,7 @@
 import { containsSecret, SecretMask } from '@retake/engine/hook'
 import { clipText, type GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
-import { argumentText } from '../data/argument-path.js'
+import { argumentText, UNREADABLE } from '../data/argument-path.js'
 import type { CallHistory } from './call-history.js'
 import { type ConditionName, conditionsOf } from './compile-predicate.js'
 import { NO, UNKNOWN } from './fit.js'
@@ -46,6 +46,7 @@ function containsProcessSecret(text: string): boolean {
 /** A value for explanations: on one line, shortened, and hidden if it or its name looks secret. */
 export function shownValue(value: unknown, name = ''): string {
   if (value === undefined) return 'missing'
+  if (value === UNREADABLE) return 'too long or too deeply nested to be read'
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
     return containsSecret(name, '') ? 'a hidden value' : String(value)
   if (value === null) return 'null'
@@ -170,7 +171,7 @@ function reasonsFor(rule: CompiledRule, call: JudgedCall, history: CallHistory):
 function fitting({ path, predicate, test }: ArgumentTest, args: unknown): string {
   const words = predicateWords(predicate, path.text)
   const found = path.each(args, (value, at) => {
-    const fit = test(value)
+    const fit = value === UNREADABLE ? UNKNOWN : test(value)
     if (fit === NO) return undefined
     const where = argumentText(at)
     const shown = shownValue(value, where)

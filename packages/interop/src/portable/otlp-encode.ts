@@ -65,15 +65,19 @@ function resourceOf({ resource }: Span): object {
   return known
 }
 
-/** Converts `{ $bytes }` in attributes back to bytes. */
-const withBytes = (attributes: SpanAttributes): SpanAttributes =>
-  Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, bytesIn(value)]))
+/** Readers of protobuf accept 100 nested messages, and each level of a value takes three. */
+const DEPTH_MAX = 30
 
-function bytesIn(value: unknown): unknown {
+/** Converts `{ $bytes }` in attributes back to bytes, and what is nested too deeply to JSON. */
+const withBytes = (attributes: SpanAttributes, depth = 0): SpanAttributes =>
+  Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, bytesIn(value, depth)]))
+
+function bytesIn(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(bytesIn)
+  if (depth >= DEPTH_MAX) return JSON.stringify(value)
+  if (Array.isArray(value)) return value.map((item) => bytesIn(item, depth + 1))
   const { $bytes: base64 } = value as { readonly $bytes?: unknown }
   return typeof base64 === 'string'
     ? Buffer.from(base64, 'base64')
-    : withBytes(value as SpanAttributes)
+    : withBytes(value as SpanAttributes, depth + 1)
 }
