@@ -25,7 +25,10 @@ export function verbHelp(name: string, summary: string, verb: Verb, width: numbe
   ].join('\n')
 }
 
-/** A section of docs/commands.md. Options in `shared` are explained at the top of the page. */
+/**
+ * A section of docs/commands.md: the first paragraph of the help, because a guide or the help has the
+ * rest. Options in `shared` are explained at the top of the page.
+ */
 export function verbReference(
   name: string,
   summary: string,
@@ -43,7 +46,9 @@ export function verbReference(
     `${summary}.`,
     '',
     `\`${usageOf(name, verb)}\``,
-    ...paragraphs(verb).flatMap((text) => ['', text]),
+    ...paragraphs(verb)
+      .slice(0, 1)
+      .flatMap((text) => ['', text]),
     '',
     ...options.flatMap((option) => (isShared(option) ? [] : [optionLine(...option)])),
     ...(others.length > 0 ? [`- also ${others.join(', ')}`] : []),
