@@ -38,7 +38,7 @@ export function verbReference(
   const isShared = ([spec, help]: readonly [string, string]) => shared.has(optionLine(spec, help))
   const options = optionsOf(verb)
   const others = options
-    .filter((option) => isShared(option) && !option[0].startsWith('-h'))
+    .filter((option) => isShared(option) && !/^(-h|--json|--dir)\b/.test(option[0]))
     .map(([spec]) => `\`${/--[\w-]+/.exec(spec)?.[0]}\``)
   return [
     `## ${name}`,
