@@ -18,6 +18,7 @@ const NOT_ERRORS = /^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+|ERR
 const TABLES = new Map([
   ['errorTable', 0],
   ['denialTable', 1],
+  ['scopeTable', 0],
 ])
 
 /** The errors in a source file: `{ code, what, why, fix }`, with `<name>` for each value that is filled in. */

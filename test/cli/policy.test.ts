@@ -249,7 +249,7 @@ test('mistakes in a policy file are reported with line and column', async () => 
     problems: [{ at: 'unknown-preset.yaml:3:5' }],
   })
   expect(typo?.stdout).toBe('typo.yaml:2:1  Unknown key "preset". Did you mean presets?\n')
-  expect(tested?.stdout).toContain('POLICY_INVALID')
+  expect(tested?.stdout).toContain('POLICY_FILE_INVALID')
   expect(tested?.stdout).toMatch(/wrong\.yaml:3:5: [^]*retake policy check/)
 })
 
@@ -301,7 +301,7 @@ test('problems are reported in file order, tabs and missing files with a fix', a
     /There is no file .*none\.yaml\.[^]*Check the path/,
   )
   expect((await retake(['policy', 'test', 'bad.yaml', '--tapes', 'none'])).stderr).toContain(
-    'POLICY_INVALID',
+    'POLICY_FILE_INVALID',
   )
 })
 

@@ -133,7 +133,7 @@ test('an approval expires if its call waits too long for others', async () => {
   const { status, error, facts } = await waiting
   expect({ status, code: (error as { code: string }).code, started }).toEqual({
     status: 'denied',
-    code: 'APPROVAL_EXPIRED',
+    code: 'APPROVAL_LAPSED',
     started: [],
   })
   expect(facts.approval?.by).toBe('ann')
@@ -325,5 +325,5 @@ test.skipIf(!hasScript)('Ctrl-C at the prompt ends the program and decides nothi
 
 test('without a terminal, a guard that asks on the terminal starts nothing', () => {
   const { stdout } = spawnSync(process.execPath, [agent, 'terminal'], { encoding: 'utf8' })
-  expect(JSON.parse(stdout)).toMatchObject({ status: 'denied', code: 'APPROVAL_MISSING' })
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'denied', code: 'APPROVAL_NO_TERMINAL' })
 })

@@ -376,7 +376,7 @@ test('a JSON Schema without a validator says what to do, and no tool starts', as
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toEqual({
     started: 0,
-    codes: ['JSON_SCHEMA_UNUSABLE', 'JSON_SCHEMA_UNUSABLE'],
+    codes: ['JSON_SCHEMA_COMPILER_MISSING', 'JSON_SCHEMA_COMPILER_MISSING'],
     fix: expect.stringMatching(/from "retake".*useJsonSchema/),
   })
 })

@@ -114,7 +114,7 @@ test.each<[guardTools: (run: never, tools: never) => unknown, text: string]>([
 })
 
 test.each<[tool: unknown, code: string]>([
-  [{ run: () => 1 }, 'GUARD_TOOL_NOT_FUNCTION'],
+  [{ run: () => 1 }, 'GUARD_TOOL_WITHOUT_NAME'],
   [{ name: 'a', run: () => 1 }, 'GUARD_OPTIONS_INVALID'],
   [{ name: 'a', run: () => 1, options: { effects: ['writes'] } }, 'GUARD_OPTIONS_INVALID'],
 ])('a passed tool is validated like a registered one: %j', async (tool, code) => {
@@ -168,8 +168,9 @@ test.each<[policy: unknown, text: string]>([
 test('a value that is not a function, or has no name, is not a tool', () => {
   const run: GuardRun = guard({ name: 'x' })
   const noTool = expect.objectContaining({ code: 'GUARD_TOOL_NOT_FUNCTION' }) as Error
+  const noName = expect.objectContaining({ code: 'GUARD_TOOL_WITHOUT_NAME' }) as Error
   expect(() => run.tool('a', 3 as never)).toThrow(noTool)
-  expect(() => run.tool((() => 1) as never, undefined as never)).toThrow(noTool)
+  expect(() => run.tool((() => 1) as never, undefined as never)).toThrow(noName)
   expect(() => run.wrap(undefined as never)).toThrow(noTool)
 })
 

@@ -86,7 +86,7 @@ test('a tape that grew after it was resumed, or was deleted, is detected', async
   await second.call('pay', { to: 'Al' })
   second[Symbol.dispose]()
   writeFileSync(oldest, kept.subarray(0, kept.lastIndexOf('{"seq":')))
-  expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_TAPE_CORRUPT' }) as Error)
+  expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_TAPE_REPLACED' }) as Error)
   rmSync(oldest)
   expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_TAPE_MISSING' }) as Error)
 })

@@ -153,8 +153,8 @@ export class GuardRun {
     const isModule = typeof given === 'object' && given !== null && Object.hasOwn(given, 'module')
     const options = toolOptions(isModule ? given : more)
     const run = isModule ? sandboxedTool(name, options as SandboxedModule, TOOL_CHILD) : given
-    if (typeof run !== 'function' || typeof name !== 'string')
-      throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION(name))
+    if (typeof name !== 'string') throw new GuardError(guardErrors.GUARD_TOOL_WITHOUT_NAME())
+    if (typeof run !== 'function') throw new GuardError(guardErrors.GUARD_TOOL_NOT_FUNCTION(name))
     const notListed = this.#notListed(name)
     if (notListed !== undefined) throw new GuardError(notListed)
     if (this.#tools.has(name)) throw new GuardError(guardErrors.GUARD_TOOL_TWICE(name))
@@ -411,7 +411,7 @@ const checked = new WeakSet<object>()
 /** Denies a tool that was passed to `call` with invalid options. */
 function toolProblem(tool: GuardedTool): Denial | undefined {
   const { name, options } = tool
-  if (typeof name !== 'string') return guardErrors.GUARD_TOOL_NOT_FUNCTION(name)
+  if (typeof name !== 'string') return guardErrors.GUARD_TOOL_WITHOUT_NAME()
   if (checked.has(options)) return undefined
   try {
     checkToolOptions(name, options)

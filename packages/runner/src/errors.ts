@@ -643,30 +643,6 @@ export const cliErrors = errorTable({
   ],
 
   // Guard
-  POLICY_UNREADABLE: (
-    file: string,
-    said: string,
-    fix = 'Write a policy as YAML, JSON, or the default export of a JavaScript or TypeScript file.',
-  ) => [`The policy ${file} cannot be read.`, `${said.replace(/\.$/, '')}.`, fix],
-  POLICY_INVALID: (file: string, problems: readonly string[]) => [
-    `The policy ${file} has errors.`,
-    `A misspelled rule would have no effect, so Retake does not guess: ${problems.join(' ')}`,
-    `Correct the file. \`retake policy check ${file}\` lists the problems, one per line.`,
-  ],
-  STEP_NOT_A_TOOL_CALL: (run: string, label: string, steps: readonly string[]) => [
-    `Step ${label} of run ${run} is not a tool call.`,
-    steps.length === 0
-      ? 'The run has no tool calls.'
-      : steps.length === 1
-        ? `Its only tool call is step ${steps[0]}.`
-        : `Its tool calls are steps ${steps.join(', ')}.`,
-    `Choose a tool call; \`retake show ${run}\` lists all steps.`,
-  ],
-  RULE_NOT_FOUND: (run: string, label: string, passing: number) => [
-    `No rule was found that blocks step ${label} of run ${run} and allows the runs that passed.`,
-    `Its tool, arguments and history look like those of calls in the ${passing} runs that passed.`,
-    'Write a rule by hand and check it with `retake policy test`, or exclude runs that should not have passed.',
-  ],
   APPROVAL_NOT_PENDING: (id: string) => [
     `No call with the id ${id} is waiting for approval.`,
     'It was already decided, it timed out, its program ended, or it never existed.',

@@ -380,7 +380,7 @@ const sockets = [
     name: 'a local socket',
     args: ({ secretPath }) => ({ socketPath: secretPath }),
     tool: (options) => httpText(options),
-    code: 'SOCKET_NOT_ALLOWED',
+    code: 'LOCAL_SOCKET_NOT_ALLOWED',
     twin: { args: ({ allowedPath }) => ({ socketPath: allowedPath }) },
   },
   {
@@ -389,7 +389,7 @@ const sockets = [
       path: `${folder}/../${secretPath.split('/').slice(-2).join('/')}`,
     }),
     tool: (options) => rawText(options, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
-    code: 'SOCKET_NOT_ALLOWED',
+    code: 'LOCAL_SOCKET_NOT_ALLOWED',
     twin: {
       args: ({ allowedPath, folder }) => ({
         path: `${folder}/../${allowedPath.split('/').slice(-2).join('/')}`,
@@ -625,7 +625,7 @@ const names = [
     policy: ({ listed }) => ({ name: 'x', network: { allow: ['localhost'], addresses: listed } }),
     args: () => 'c2VjcmV0.evil.test',
     tool: (name) => dns.promises.lookup(name),
-    code: HOST,
+    code: 'LOOKUP_NOT_ALLOWED',
     twin: { args: () => 'localhost' },
   },
   ...['resolve4', 'resolveTxt', 'resolve'].map((method) => ({
@@ -638,7 +638,7 @@ const names = [
     before: async ({ dns: server }) => resolverOf(server),
     args: () => 'c2VjcmV0.example.org',
     tool: (name, { ready: { resolver } }) => resolver[method](name),
-    code: HOST,
+    code: 'LOOKUP_NOT_ALLOWED',
     twin: { args: () => 'www.example.test' },
   })),
   {
@@ -1144,7 +1144,7 @@ const methods = [
       policy: readOnly,
       args: ({ allowed }) => `ws://127.0.0.1:${allowed}/`,
       tool: (text) => webSocketText(WebSocketOfWs, text),
-      code: 'PROTOCOL_NOT_ALLOWED',
+      code: 'PROTOCOL_WITHOUT_METHOD',
       twin: { policy: undefined },
     },
     {

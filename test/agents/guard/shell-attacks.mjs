@@ -823,7 +823,7 @@ export const cases = [
       world.victim = childProcess.spawn('node', ['-e', SLEEPER])
       return { pid: world.victim.pid }
     },
-    code: 'PROCESS_SIGNAL',
+    code: 'SIGNAL_NOT_ALLOWED',
     check: async ({ victim }) => {
       const isDead = !isThere(victim.pid)
       victim.kill('SIGKILL')
@@ -844,7 +844,7 @@ export const cases = [
       world.victim = childProcess.spawn('node', ['-e', SLEEPER], { detached: true })
       return { pid: world.victim.pid }
     },
-    code: 'PROCESS_SIGNAL',
+    code: 'SIGNAL_NOT_ALLOWED',
     check: async ({ victim }) => {
       const isDead = !isThere(victim.pid)
       victim.kill('SIGKILL')

@@ -64,15 +64,17 @@ export type Approved =
 type Requested = Pick<ApprovalRequest, 'tool' | 'rule'>
 
 const approvalDenials = denialTable({
-  APPROVAL_MISSING: ({ tool, rule }: Requested, isTerminal: boolean) => [
+  APPROVAL_MISSING: ({ tool, rule }: Requested) => [
     rule,
     notStarted(tool),
-    isTerminal
-      ? `Rule ${rule} requires approval on a terminal, and there is none.`
-      : `Rule ${rule} requires approval, and the guard has no approver.`,
-    isTerminal
-      ? "Run it on a terminal, or give the guard `approval: { ask: 'viewer' }` or a function."
-      : "Give the guard `approval: { ask: 'terminal' }`, 'viewer', 'team', or a function.",
+    `Rule ${rule} requires approval, and the guard has no approver.`,
+    "Give the guard `approval: { ask: 'terminal' }`, 'viewer', 'team', or a function.",
+  ],
+  APPROVAL_NO_TERMINAL: ({ tool, rule }: Requested) => [
+    rule,
+    notStarted(tool),
+    `Rule ${rule} requires approval on a terminal, and there is none.`,
+    "Run it on a terminal, or give the guard `approval: { ask: 'viewer' }` or a function.",
   ],
   APPROVAL_REFUSED: ({ tool, rule }: Requested, { by, reason: why = '' }: ApprovalDecision) => [
     rule,
@@ -80,19 +82,17 @@ const approvalDenials = denialTable({
     `${by} refused it${why === '' ? '.' : `: ${why.replace(/[.!?]*$/, '')}.`}`,
     'Do something else, or use other arguments.',
   ],
-  /** `approvedBy` is set if the approval came in time and expired while the call was queued. */
-  APPROVAL_EXPIRED: (
-    { tool, rule }: Requested,
-    { afterMs = 0, approvedBy }: { readonly afterMs?: number; readonly approvedBy?: string },
-  ) => [
+  APPROVAL_EXPIRED: ({ tool, rule }: Requested, seconds: number) => [
     rule,
     notStarted(tool),
-    approvedBy === undefined
-      ? `There was no decision within ${afterMs / 1000} seconds.`
-      : `${approvedBy} approved it, but the approval expired while it waited for other calls.`,
-    approvedBy === undefined
-      ? 'Make the call again when an approver is available, or set `approval.expiresMs`.'
-      : 'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
+    `There was no decision within ${seconds} seconds.`,
+    'Make the call again when an approver is available, or set `approval.expiresMs`.',
+  ],
+  APPROVAL_LAPSED: ({ tool, rule }: Requested, approvedBy: string) => [
+    rule,
+    notStarted(tool),
+    `${approvedBy} approved it, but the approval expired while it waited for other calls.`,
+    'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
   ],
   APPROVAL_GIVEN_UP: ({ tool, rule }: Requested) => [
     rule,
@@ -127,14 +127,14 @@ async function approveCall(
     return { approval: factsOf(request, { approved: true, by, reason }, 'break-glass') }
   }
   if (ask === 'terminal' && !hasTerminal())
-    return { denial: approvalDenials.APPROVAL_MISSING(request, true) }
+    return { denial: approvalDenials.APPROVAL_NO_TERMINAL(request) }
   const named = {
     terminal: promptTerminal,
     viewer: (asked, waited) => requestInFolder(asked, waited, keys),
     team: (asked, waited) => requestFromTeam(asked, waited, keys),
   } satisfies Record<string, Approver>
   const approver = typeof ask === 'string' ? named[ask] : ask
-  if (approver === undefined) return { denial: approvalDenials.APPROVAL_MISSING(request, false) }
+  if (approver === undefined) return { denial: approvalDenials.APPROVAL_MISSING(request) }
   const how = typeof ask === 'string' ? ask : 'callback'
   const waiting = new AbortController()
   const answer = await waitFor<{ decision: unknown } | { error: unknown }>(
@@ -151,9 +151,10 @@ async function approveCall(
   // The event loop may have been blocked past the deadline.
   if (answer === 'time' || natives.dateNow() > request.expiresAt)
     return {
-      denial: approvalDenials.APPROVAL_EXPIRED(request, {
-        afterMs: request.expiresAt - request.askedAt,
-      }),
+      denial: approvalDenials.APPROVAL_EXPIRED(
+        request,
+        (request.expiresAt - request.askedAt) / 1000,
+      ),
     }
   if (answer === 'aborted') return { denial: approvalDenials.APPROVAL_GIVEN_UP(request) }
   if ('error' in answer) return { denial: approvalDenials.APPROVAL_FAILED(request, answer.error) }
@@ -244,8 +245,5 @@ export function expiredApproval(
 ): Denial | undefined {
   if (approval === undefined || approval.how === 'break-glass') return undefined
   if (natives.dateNow() <= approval.expiresAt) return undefined
-  return approvalDenials.APPROVAL_EXPIRED(
-    { tool, rule: intent.rule ?? 'default' },
-    { approvedBy: approval.by },
-  )
+  return approvalDenials.APPROVAL_LAPSED({ tool, rule: intent.rule ?? 'default' }, approval.by)
 }

@@ -1,17 +1,12 @@
 import path from 'node:path'
 import { natives, outsideRuns } from '@retake/engine/hook'
-import {
-  type Denial,
-  descriptorDenial,
-  GuardError,
-  guardErrors,
-  processEndDenial,
-} from '../denials/guard-error.js'
+import { type Denial, GuardError, guardErrors } from '../denials/guard-error.js'
+import { processDenials } from '../denials/scope-denials.js'
 import { sandboxMissing } from '../confinement/bubblewrap.js'
 import { type NetworkBounds, portOf } from './network-bounds.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from '../paths/own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
-import { shellErrors, unseenCodeDenial } from './shell-bounds.js'
+import { noSandboxDenial, unseenCodeDenial } from './shell-bounds.js'
 
 /**
  * The limits of what one guarded call may touch. Boundaries call a method before they do anything
@@ -116,7 +111,7 @@ export class CallBounds {
     const policies = this.scopes.filter(({ reword }) => reword === undefined)
     const isOpen = policies.every(({ files, network }) => !(files ?? network))
     if (!isConfined && !isOpen && policies.every(({ shell }) => shell === undefined))
-      this.refuse(shellErrors.SHELL_NO_SANDBOX('guard', command, sandboxMissing() ?? ''))
+      this.refuse(noSandboxDenial('guard', command))
     for (const word of [file, ...args])
       this.#refuseOwn(ownWordDenial(word, path.resolve(cwd ?? '.')))
     this.#act()
@@ -127,7 +122,7 @@ export class CallBounds {
     const command: Command = { kind, file: kind, args: [file], shell: false }
     this.#refuse((scopes) => scopes.shell?.check(command, true))
     if (this.#isScoped() && !this.scopes.some(({ shell }) => shell !== undefined))
-      this.refuse(unseenCodeDenial(this.tool, kind, file))
+      this.refuse(unseenCodeDenial(kind, file))
     this.#act()
   }
 
@@ -135,7 +130,7 @@ export class CallBounds {
   signal(pid: number, signal: string): void {
     if (this.#processes?.has(Math.abs(pid)) === true || signal === '0') return
     if (pid === process.pid || pid === 0 || pid === -1)
-      this.refuse(processEndDenial('signal', this.tool, signal))
+      this.refuse(processDenials.PROCESS_SIGNAL('guard/process', { tool: this.tool, signal }))
     const args = [`-${signal}`, String(pid)]
     const command: Command = { kind: 'signal', file: 'kill', args, shell: false }
     this.#refuse((scopes) => scopes.shell?.check(command, true))
@@ -176,7 +171,8 @@ export class CallBounds {
   /** Checks a descriptor that is not a file, such as a connection of the program. */
   connection(fd: number): void {
     this.checkOver()
-    if (this.#isScoped() && !this.hasOpened(fd)) this.refuse(descriptorDenial(this.tool, fd))
+    if (this.#isScoped() && !this.hasOpened(fd))
+      this.refuse(processDenials.DESCRIPTOR_NOT_ALLOWED('guard/process', { tool: this.tool, fd }))
   }
 
   /** Calls `release` when the call ends. Returns a function that unregisters it. */

@@ -118,6 +118,7 @@ test('a denial says which argument, which rule, why, and what would be allowed',
     what: 'The argument "files.0.name" contains the path "../secret.txt".',
     why: 'It leads out of the folders that the policy allows.',
     allowed: `Files below ${root} may be read.`,
+    fields: { path: '../secret.txt' },
   })
   expect(sandbox().check('write', path.join(base, 'secret.txt'))).toEqual({
     code: 'PATH_OUTSIDE_ROOT',
@@ -125,6 +126,7 @@ test('a denial says which argument, which rule, why, and what would be allowed',
     what: `The tool tried to write "${path.join(base, 'secret.txt')}".`,
     why: 'It is outside of the folders that the policy allows.',
     allowed: `Files below ${root} may be written.`,
+    fields: { path: path.join(base, 'secret.txt') },
   })
 })
 

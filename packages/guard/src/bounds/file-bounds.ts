@@ -1,7 +1,8 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { attempt, clipText } from '@retake/tape/format'
+import { attempt } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
+import { fileDenial, type FileDenialCode } from '../denials/scope-denials.js'
 import { FileRoots, type ResolvedPath, resolvePath, statOf } from '../paths/file-roots.js'
 import type { FileAccess, FileScope } from './scopes.js'
 
@@ -27,13 +28,13 @@ export function fileBounds(policy: string, scope: FileScope) {
       // Many packages stat the folders above their working directory.
       if (how === 'look' && roots.isAtOrAbove(resolvePath(given)?.real ?? '')) return undefined
       const code = refusalOf(access, given, roots, access === 'read' ? write : read)
-      return code && fileDenial({ code, access, path: given, policy, roots: roots.names })
+      return code && fileDenial(policy, code, { path: given, access }, roots.names)
     },
     /** Checks one string of the arguments. */
     inspect(text: string, at: string): Denial | undefined {
       const code = inspector?.inspect(text)
       if (code === undefined || read === undefined) return undefined
-      return fileDenial({ code, access: 'read', path: text, at, policy, roots: read.names })
+      return fileDenial(policy, code, { path: text, access: 'read', argument: at }, read.names)
     },
   }
 }
@@ -177,69 +178,4 @@ class PathInspector {
   #folders(): string[] {
     return [...new Set(this.#lists.flatMap((roots) => [...roots.folders]))]
   }
-}
-
-/** Why a path is refused, by error code. */
-const REASONS = {
-  PATH_OUTSIDE_ROOT: 'It is outside of the folders that the policy allows.',
-  PATH_TRAVERSAL: 'It leads out of the folders that the policy allows.',
-  PATH_SYMLINK_ESCAPE: 'A link in the path leads out of the folders that the policy allows.',
-  PATH_SYMLINK_LOOP: 'Its links form a loop.',
-  PATH_CHANGED: 'It was replaced while it was being opened.',
-  PATH_NULL_BYTE: 'It contains a null byte, and the system ignores everything after it.',
-  PATH_DEVICE: 'It is a device or belongs to a process; it is not a regular file.',
-  PATH_UNC: 'It names another machine.',
-  PATH_STREAM: 'It names an alternate data stream of a file.',
-  PATH_TRAILING:
-    'Windows ignores dots and spaces at the end of a path, so this one may lead out of the allowed folders.',
-  PATH_CHDIR: 'Every relative path in the program would point somewhere else.',
-  PATH_UNSEEN: 'Retake cannot check which files this uses.',
-  READ_NOT_ALLOWED: 'The policy does not allow reading this path.',
-  WRITE_NOT_ALLOWED: 'The policy does not allow writing to this path.',
-} as const
-
-type FileDenialCode = keyof typeof REASONS
-
-const VERBS: Readonly<Record<FileAccess, string>> = {
-  look: 'to look at',
-  read: 'to read',
-  write: 'to write',
-  enter: 'to change the working directory to',
-  unseen: 'to use',
-  changed: 'to open',
-}
-
-interface Refused {
-  readonly code: FileDenialCode
-  readonly access: FileAccess
-  readonly path: string
-  /** Path of the argument that contains it; undefined if the tool itself used it. */
-  readonly at?: string
-  readonly policy: string
-  /** Folders that the policy allows for this access. */
-  readonly roots: readonly string[]
-}
-
-function fileDenial({ code, access, path, at, policy, roots }: Refused): Denial {
-  const shown = JSON.stringify(clipText(path, 200))
-  const what =
-    at === undefined
-      ? `The tool tried ${VERBS[access]} ${shown}.`
-      : `The argument${at === '' ? '' : ` "${at}"`} contains the path ${shown}.`
-  return {
-    code,
-    rule: `${policy}/files`,
-    what,
-    why: REASONS[code],
-    allowed: allowedBy(access, roots),
-  }
-}
-
-function allowedBy(access: FileAccess, roots: readonly string[]): string {
-  if (access === 'enter') return 'Use absolute paths.'
-  if (access === 'unseen') return 'Use node:fs.'
-  const done = access === 'write' ? 'written' : access === 'read' ? 'read' : 'used'
-  return roots.length === 0
-    ? `Nothing may be ${done}. List a folder in files.${access === 'write' ? 'write' : 'read'} of the policy.`
-    : `Files below ${roots.join(', ')} may be ${done}.`
 }

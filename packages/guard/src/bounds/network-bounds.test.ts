@@ -129,10 +129,10 @@ describe('hosts', () => {
     ['127.0.0.1', 5433, 'ADDRESS_PRIVATE'],
     ['10.1.255.1', 9, undefined],
     ['10.2.0.1', 9, 'ADDRESS_PRIVATE'],
-    ['', 80, 'HOST_NOT_ALLOWED'],
-    ['a b', 80, 'HOST_NOT_ALLOWED'],
-    ['api.example.com/', 80, 'HOST_NOT_ALLOWED'],
-    ['api.example.com\0.evil.test', 80, 'HOST_NOT_ALLOWED'],
+    ['', 80, 'HOST_INVALID'],
+    ['a b', 80, 'HOST_INVALID'],
+    ['api.example.com/', 80, 'HOST_INVALID'],
+    ['api.example.com\0.evil.test', 80, 'HOST_INVALID'],
   ])('%j port %i: %s', (host, port, expected) => {
     expect(code(listed.checkHost(host, port, false))).toBe(expected)
   })
@@ -171,8 +171,8 @@ describe('hosts', () => {
   test('a local socket must be listed', () => {
     const bounds = networkBounds('p', { addresses: ['unix:/run/db.sock'] })
     expect(bounds.checkSocket('/run/db.sock')).toBe(undefined)
-    expect(bounds.checkSocket('/run/db.sock2')?.code).toBe('SOCKET_NOT_ALLOWED')
-    expect(open.checkSocket('/var/run/docker.sock')?.code).toBe('SOCKET_NOT_ALLOWED')
+    expect(bounds.checkSocket('/run/db.sock2')?.code).toBe('LOCAL_SOCKET_NOT_ALLOWED')
+    expect(open.checkSocket('/var/run/docker.sock')?.code).toBe('LOCAL_SOCKET_NOT_ALLOWED')
   })
 
   test('a metadata address must be listed explicitly', () => {
@@ -184,11 +184,11 @@ describe('hosts', () => {
   })
 
   test('names that are not listed are not looked up', () => {
-    expect(code(listed.checkLookup('data.evil.test'))).toBe('HOST_NOT_ALLOWED')
+    expect(code(listed.checkLookup('data.evil.test'))).toBe('LOOKUP_NOT_ALLOWED')
     expect(listed.checkLookup('example.org')).toBe(undefined)
     const away = networkBounds('p', { allow: ['example.org'] })
     expect(away.checkLookup('localhost')).toBe(undefined)
-    expect(code(away.checkLookup('data.localhost'))).toBe('HOST_NOT_ALLOWED')
+    expect(code(away.checkLookup('data.localhost'))).toBe('LOOKUP_NOT_ALLOWED')
     const home = networkBounds('p', { allow: [], addresses: ['127.0.0.1:3000'] })
     expect(home.checkLookup('app.localhost')).toBe(undefined)
     expect(open.checkLookup('anything.test')).toBe(undefined)

@@ -2,6 +2,7 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { attempt } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
 import type { Denial } from '../denials/guard-error.js'
+import { networkDenials, redirectDenial } from '../denials/scope-denials.js'
 import type { FramingProblem, WrittenHead } from './http-writes.js'
 import type { NetworkScope } from './scopes.js'
 
@@ -40,17 +41,6 @@ export interface Peer {
   readonly host: string
 }
 
-const FRAMING: Readonly<Record<FramingProblem, string>> = {
-  beyond:
-    'They follow a request that has ended by its headers. A server would read them as another request.',
-  within:
-    'The request before them is shorter than its headers say. A server would read the beginning as its body.',
-  length:
-    'Their headers leave open where the body ends: a length is not a number, or there are several lengths or encodings. Servers would find the end at different places.',
-  syntax:
-    'Their request line, a header or a chunk is not valid HTTP/1.1. Servers would read it in different ways.',
-}
-
 /** A `Host` header: a name or an address, and perhaps a port. */
 const HOST_HEADER = /^(\[[\da-f:.]+\]|[^\s/\\?#@:[\]]+)(?::(\d*))?$/i
 
@@ -76,27 +66,10 @@ export function networkBounds(policy: string, scope: NetworkScope) {
       : scope.allow.length > 0
         ? `Allowed: ${list(scope.allow)}.`
         : `No host is allowed${scope.addresses?.length ? `, only ${list(scope.addresses)}` : ''}.`
-  const deny = (code: string, what: string, why: string, allowed = hosts): Denial => ({
-    code,
-    rule: `${policy}/network`,
-    what,
-    why,
-    allowed,
-  })
-
-  const notAHost = (host: string): Denial =>
-    deny(
-      'HOST_NOT_ALLOWED',
-      `The tool tried to connect to ${JSON.stringify(host)}.`,
-      'It is not a valid host name.',
-    )
-  const raw = (where: string): Denial =>
-    deny(
-      'SOCKET_NOT_ALLOWED',
-      `The tool tried to connect to ${where} without HTTP.`,
-      'Only some HTTP methods are allowed, and other protocols cannot be checked for that.',
-      `HTTP with ${methodList || 'no method'} is allowed.`,
-    )
+  const rule = `${policy}/network`
+  const invalidHost = (host: string): Denial => networkDenials.HOST_INVALID(rule, { host }, hosts)
+  const socket = (target: string): Denial =>
+    networkDenials.SOCKET_NOT_ALLOWED(rule, { target }, methodList)
 
   const checkKnown = (
     address: Address,
@@ -107,31 +80,21 @@ export function networkBounds(policy: string, scope: NetworkScope) {
     const isMetadata = kind === 'metadata'
     const isListed = isMetadata ? listed.names(address, port) : listed.has(address, port)
     if (kind === undefined || isListed) return undefined
-    const where = endpointText(address.text, port)
-    return deny(
-      isMetadata ? 'ADDRESS_METADATA' : 'ADDRESS_PRIVATE',
-      host === address.text
-        ? `The tool tried to connect to ${where}.`
-        : `The tool tried to connect to ${host} at ${where}.`,
-      isMetadata
-        ? 'Cloud providers serve credentials at this address.'
-        : `It is not a public address (${kind}).`,
-      `${hosts} To allow it, list \`${where}\` in \`addresses\` of the network scope.`,
-    )
+    const entry = endpointText(address.text, port)
+    const target = host === address.text ? entry : `${host} at ${entry}`
+    return isMetadata
+      ? networkDenials.ADDRESS_METADATA(rule, { target, entry, list: 'addresses' }, hosts)
+      : networkDenials.ADDRESS_PRIVATE(rule, { target, entry, kind, list: 'addresses' }, hosts)
   }
 
   const checkName = (host: string, port: number | undefined): Denial | undefined => {
     const found = canonicalHost(host)
-    if (found === undefined) return notAHost(host)
+    if (found === undefined) return invalidHost(host)
     const { name, address } = found
     const fits = (patterns = allow): boolean =>
       patterns === undefined || patterns.some((pattern) => fitsPattern(found, port, pattern))
     const unlisted = (): Denial =>
-      deny(
-        'HOST_NOT_ALLOWED',
-        `The tool tried to connect to ${endpointText(host, port)}.`,
-        'The host is not on the allow list.',
-      )
+      networkDenials.HOST_NOT_ALLOWED(rule, { target: endpointText(host, port) }, hosts)
     if (address !== undefined) {
       const denial = checkKnown(address, port, host)
       return denial ?? (listed.has(address, port) || fits() ? undefined : unlisted())
@@ -141,37 +104,28 @@ export function networkBounds(policy: string, scope: NetworkScope) {
         ? undefined
         : checkKnown(LOOPBACK[0], port, host)
     if (isMetadataName(name) && !fits(allow?.filter((pattern) => pattern.name === name) ?? []))
-      return deny(
-        'ADDRESS_METADATA',
-        `The tool tried to connect to ${host}.`,
-        'Cloud providers serve credentials at this address.',
+      return networkDenials.ADDRESS_METADATA(
+        rule,
+        { target: host, entry: name, list: 'allow' },
+        hosts,
       )
     return fits() ? undefined : unlisted()
   }
 
-  const checkMethod = (method: string, where: string): Denial | undefined =>
+  const checkMethod = (method: string, target: string): Denial | undefined =>
     methods === undefined || methods.has(method.toUpperCase())
       ? undefined
-      : deny(
-          'METHOD_NOT_ALLOWED',
-          `The tool tried to send a ${method} request to ${where}.`,
-          'The method is not on the allow list.',
-          `Allowed methods: ${methodList || 'none'}.`,
-        )
+      : networkDenials.METHOD_NOT_ALLOWED(rule, { method, target }, methodList)
 
   const checkRequest = (method: string, url: URL): Denial | undefined => {
     const protocol = url.protocol.slice(0, -1)
     if (protocol === 'unix') return checkMethod(method, url.href)
     const isHttp = protocol === 'http' || protocol === 'https'
-    if (!isHttp && (methods !== undefined || !/^wss?$/.test(protocol)))
-      return deny(
-        'PROTOCOL_NOT_ALLOWED',
-        `The tool tried to use ${protocol} with ${url.host}.`,
-        methods === undefined
-          ? 'Tools may use HTTP and WebSocket only.'
-          : 'Only HTTP requests can be checked for their method.',
-        methods === undefined ? hosts : `HTTP with ${methodList} is allowed.`,
-      )
+    const { host } = url
+    if (!isHttp && methods !== undefined)
+      return networkDenials.PROTOCOL_WITHOUT_METHOD(rule, { protocol, host }, methodList)
+    if (!isHttp && !/^wss?$/.test(protocol))
+      return networkDenials.PROTOCOL_NOT_ALLOWED(rule, { protocol, host }, hosts)
     const denial = checkName(url.hostname, portOf(url))
     return denial ?? checkMethod(method, `${url.origin}${url.pathname}`)
   }
@@ -182,7 +136,7 @@ export function networkBounds(policy: string, scope: NetworkScope) {
     const methodsOf = [method, ...overrides]
     if (method === 'CONNECT') {
       const to = attempt(() => new URL(`http://${target}`))
-      return to === undefined ? notAHost(target) : checkName(to.hostname, portOf(to))
+      return to === undefined ? invalidHost(target) : checkName(to.hostname, portOf(to))
     }
     if (host.startsWith('unix:')) return firstOf(methodsOf, (each) => checkMethod(each, host))
     const scheme = isSecure ? 'https:' : 'http:'
@@ -190,14 +144,14 @@ export function networkBounds(policy: string, scope: NetworkScope) {
     const at = host || hosts[0] || 'unknown.invalid'
     const path = target.startsWith('/') ? target : '/'
     const url = attempt(() => new URL(isAbsolute ? target : `${scheme}//${at}${path}`))
-    if (url === undefined) return notAHost(isAbsolute ? target : at)
+    if (url === undefined) return invalidHost(isAbsolute ? target : at)
     const named = hosts.filter((each) => each !== '')
     return (
       firstOf(methodsOf, (each) => checkRequest(each, url)) ??
       firstOf(named, (text) => {
         const [, name = '', port = url.port] = HOST_HEADER.exec(text) ?? []
         const other = attempt(() => new URL(`${url.protocol}//${name}:${port}${path}`))
-        return name === '' || other === undefined ? notAHost(text) : checkRequest(method, other)
+        return name === '' || other === undefined ? invalidHost(text) : checkRequest(method, other)
       })
     )
   }
@@ -207,61 +161,35 @@ export function networkBounds(policy: string, scope: NetworkScope) {
     checkWritten,
     /** Bytes on a connection that are not exactly the requests that were checked. */
     framing: (problem: FramingProblem, { host }: Peer): Denial =>
-      deny(
-        'REQUEST_FRAMING',
-        `The tool tried to send bytes${host && ` to ${host}`} that are not exactly one HTTP request.`,
-        FRAMING[problem],
-        'Give a body the header `content-length` with its length in bytes, or `transfer-encoding: chunked`.',
-      ),
+      networkDenials.REQUEST_FRAMING(rule, { problem, host }),
     /** Call before the name is resolved. `isRaw`: the protocol may not be HTTP. */
     checkHost: (host: string, port: number, isRaw: boolean): Denial | undefined =>
-      checkName(host, port) ?? (isRaw && methods ? raw(`${host}:${port}`) : undefined),
+      checkName(host, port) ?? (isRaw && methods ? socket(`${host}:${port}`) : undefined),
     checkAddress: (address: string, port: number, host: string): Denial | undefined => {
       const found = parseAddress(address)
-      return found === undefined ? notAHost(address) : checkKnown(found, port, host)
+      return found === undefined ? invalidHost(address) : checkKnown(found, port, host)
     },
     /** Call before a DNS query, which reveals the name to other servers. */
     checkLookup: (host: string): Denial | undefined => {
       const found = canonicalHost(host)
-      if (found === undefined) return notAHost(host)
+      if (found === undefined) return invalidHost(host)
       // Many resolvers forward names below `localhost`.
       const isInternal = found.name === 'localhost' || (isLocal(found.name) && allow === undefined)
       if (found.address !== undefined || isInternal || checkName(host, undefined) === undefined)
         return undefined
-      return deny(
-        'HOST_NOT_ALLOWED',
-        `The tool tried to resolve ${host}.`,
-        'A DNS lookup reveals the name to others, and the host is not on the allow list.',
-      )
+      return networkDenials.LOOKUP_NOT_ALLOWED(rule, { host }, hosts)
     },
     /** A Unix socket or named pipe. */
     checkSocket: (path: string): Denial | undefined =>
-      listed.hasSocket(path)
-        ? undefined
-        : deny(
-            'SOCKET_NOT_ALLOWED',
-            `The tool tried to connect to the local socket ${path}.`,
-            'Local sockets lead to services on this machine.',
-            `To allow it, list \`unix:${path}\` in \`addresses\` of the network scope.`,
-          ),
+      listed.hasSocket(path) ? undefined : networkDenials.LOCAL_SOCKET_NOT_ALLOWED(rule, { path }),
     /** A protocol other than HTTP. */
-    checkRaw: (where: string): Denial | undefined => methods && raw(where),
-    checkListen: (): Denial =>
-      deny(
-        'LISTEN_NOT_ALLOWED',
-        'The tool tried to listen for connections.',
-        'A tool with a network scope may open connections, but not accept them.',
-        'Start servers outside of the tool.',
-      ),
+    checkRaw: (where: string): Denial | undefined => methods && socket(where),
+    checkListen: (): Denial => networkDenials.LISTEN_NOT_ALLOWED(rule),
     /** The request that follows a redirect from another host. */
     checkRedirect: (method: string, url: URL, from: URL): Denial | undefined => {
       const denial = checkRequest(method, url)
       if (denial === undefined) return undefined
-      return {
-        ...denial,
-        code: denial.code.startsWith('ADDRESS_') ? denial.code : 'REDIRECT_NOT_ALLOWED',
-        what: `${denial.what} ${from.origin}${from.pathname} redirects there.`,
-      }
+      return redirectDenial(denial, `${from.origin}${from.pathname}`)
     },
     /**
      * Refuses only URLs into the private network before the tool starts. Any other host may just be

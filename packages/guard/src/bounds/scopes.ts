@@ -133,12 +133,13 @@ const MISSING: Readonly<Record<string, Effect>> = {
   'tool/shell': 'shell',
 }
 
-const undeclared = ({ rule, what }: Denial, effects: readonly Effect[]): Denial => ({
+const undeclared = ({ rule, what, fields }: Denial, effects: readonly Effect[]): Denial => ({
   code: 'EFFECT_NOT_DECLARED',
   rule: 'tool/effects',
   what,
   why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
   allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
+  ...(fields && { fields }),
 })
 
 /** The intersection of all scopes, for a process that starts in `cwd`. */

@@ -4,7 +4,8 @@ import { outsideRuns } from '@retake/engine/hook'
 import { clipText } from '@retake/tape/format'
 import { matchesText } from '../data/name-pattern.js'
 import type { Command, ShellScope } from './scopes.js'
-import { type Denial, denialTable, GuardError } from '../denials/guard-error.js'
+import { type Denial, GuardError } from '../denials/guard-error.js'
+import { shellDenials } from '../denials/scope-denials.js'
 import { sandboxMissing } from '../confinement/bubblewrap.js'
 
 /** Any number of arguments: without options, and with options. */
@@ -74,52 +75,29 @@ const isOption = (argument: string): boolean =>
 const SHOWN_VECTORS = 12
 const SHOWN_CHARACTERS = 200
 
-export const shellErrors = denialTable({
-  SHELL_STRING: (rule: string, command: Command, vectors: readonly ArgumentVector[]) => [
-    rule,
-    `A shell was not started: ${shown(command)}.`,
-    'A shell string can contain any command, so it must be listed verbatim.',
-    `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
-  ],
-  SHELL_NO_SANDBOX: (rule: string, command: Command, why: string) => [
-    rule,
-    `A program was not started: ${shown(command)}.`,
-    `A program whose arguments are not listed verbatim needs a sandbox, and ${why}.`,
-    'Install bubblewrap, or list these arguments without patterns.',
-  ],
-  SHELL_ENVIRONMENT: (rule: string, command: Command, how: string, settable: readonly string[]) => [
-    rule,
-    `A program was not started: ${shown(command)}, ${how}.`,
-    'Variables such as PATH, LD_PRELOAD or NODE_OPTIONS, and another user, change what a program does.',
-    settable.length === 0
-      ? 'Pass variables as they were when the guard was created, or list others in shell.env.'
-      : `Pass variables as they were when the guard was created, or one of ${settable.join(', ')}.`,
-  ],
-  SHELL_SCOPE_INVALID: (rule: string, vector: string, mistake: string) => [
-    rule,
-    `The argument vector ${JSON.stringify(vector)} cannot be used: ${mistake}.`,
-    'A vector names one program, then its arguments; only arguments may be patterns.',
-    "Name the program: ['wc', '-l', '**'].",
-  ],
-})
+const DENIALS = {
+  program: shellDenials.SHELL_NOT_ALLOWED,
+  worker: shellDenials.WORKER_NOT_ALLOWED,
+  signal: shellDenials.SIGNAL_NOT_ALLOWED,
+  addon: shellDenials.NATIVE_ADDON,
+}
 
-/** Error code and first words of a denial, by kind of command. */
-const KINDS = {
-  program: ['SHELL_NOT_ALLOWED', 'A program was not started'],
-  worker: ['WORKER_NOT_ALLOWED', 'A worker was not started'],
-  signal: ['PROCESS_SIGNAL', 'A signal was not sent'],
-  addon: ['NATIVE_ADDON', 'A native add-on was not started'],
-} as const
+/** Denies code that no boundary sees inside of. Only a shell scope can allow it. */
+export const unseenCodeDenial = (kind: 'worker' | 'addon', file: string): Denial =>
+  DENIALS[kind](
+    'guard/process',
+    { command: file, reason: 'Scopes are not enforced in workers and native add-ons' },
+    `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
+  )
 
-export const unseenCodeDenial = (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
-  code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
-  rule: 'guard/process',
-  what: `Tool "${tool}" tried to ${kind === 'worker' ? 'use a worker' : 'load a native add-on'}: ${file}`,
-  why: 'Scopes are not enforced in workers and native add-ons.',
-  allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
-})
+/** Denies a program that needs a sandbox where there is none. */
+export const noSandboxDenial = (rule: string, command: Command): Denial =>
+  shellDenials.SHELL_NO_SANDBOX(rule, {
+    command: shown(command),
+    missing: sandboxMissing() ?? '',
+  })
 
-const listed = (vectors: readonly ArgumentVector[]): string => {
+const vectorsText = (vectors: readonly ArgumentVector[]): string => {
   if (vectors.length === 0) return 'Nothing may be started.'
   const more = vectors.length - SHOWN_VECTORS
   const texts = vectors.slice(0, SHOWN_VECTORS).map(({ text }) => text)
@@ -202,15 +180,18 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
   const vectors = allow.map((words) => new ArgumentVector(words.map(withFullPath)))
   for (const vector of vectors) {
     if (vector.mistake !== undefined)
-      throw new GuardError(shellErrors.SHELL_SCOPE_INVALID(rule, vector.text, vector.mistake))
+      throw new GuardError(
+        shellDenials.SHELL_SCOPE_INVALID(rule, { vector: vector.text, mistake: vector.mistake }),
+      )
   }
   const own = { ...process.env }
   const here = { cwd: process.cwd(), path: pathOf(own) }
-  const notAllowed = (command: Command, why: string): Denial => {
-    const [code, beginning] = KINDS[command.kind ?? 'program']
-    const what = `${beginning}: ${shown(command)}.`
-    return { code, rule, what, why: `${why}.`, allowed: listed(vectors) }
-  }
+  const notAllowed = (command: Command, reason: string): Denial =>
+    DENIALS[command.kind ?? 'program'](
+      rule,
+      { command: shown(command), reason },
+      vectorsText(vectors),
+    )
 
   // A tool may replace the file later, but a sandbox limits the replacement in the same way.
   const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
@@ -237,9 +218,10 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
       const fitting = vectors.filter(
         (each) => each.fitsExactly(args, true) && isListed(each, command, isConfined),
       )
-      if (fitting.length === 0) return shellErrors.SHELL_STRING(rule, command, vectors)
+      if (fitting.length === 0)
+        return shellDenials.SHELL_STRING(rule, { command: shown(command) }, vectorsText(vectors))
       if (!isConfined && !fitting.some((each) => each.fitsExactly(args)))
-        return shellErrors.SHELL_NO_SANDBOX(rule, command, sandboxMissing() ?? '')
+        return noSandboxDenial(rule, command)
       return checkSurroundings(command, isContained)
     }
     const named = vectors.filter(
@@ -253,15 +235,17 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
     if (!listed.some((each) => each.fits(args)))
       return notAllowed(command, 'No vector matches these arguments')
     if (!isConfined && !listed.some((each) => each.fitsExactly(args)))
-      return shellErrors.SHELL_NO_SANDBOX(rule, command, sandboxMissing() ?? '')
+      return noSandboxDenial(rule, command)
     if (command.argv0 !== undefined && programName(command.argv0) !== programName(command.file))
       return notAllowed(command, `It would be called by another name, ${command.argv0}`)
     return checkSurroundings(command, isContained)
   }
 
+  const environmentDenial = (command: Command, how: string): Denial =>
+    shellDenials.SHELL_ENVIRONMENT(rule, { command: shown(command), how }, settable.join(', '))
+
   const checkSurroundings = (command: Command, isContained: boolean): Denial | undefined => {
-    if (command.otherUser === true)
-      return shellErrors.SHELL_ENVIRONMENT(rule, command, 'as another user or group', settable)
+    if (command.otherUser === true) return environmentDenial(command, 'as another user or group')
     // Code loaded through a variable sees the same files as the program.
     if (isContained) return undefined
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
@@ -272,7 +256,7 @@ export function shellBounds(policy: string, scope: ShellScope): ShellBounds {
         settable.some((pattern) => matchesText(pattern, name))
       )
         continue
-      return shellErrors.SHELL_ENVIRONMENT(rule, command, `with a different ${name}`, settable)
+      return environmentDenial(command, `with a different ${name}`)
     }
     return undefined
   }

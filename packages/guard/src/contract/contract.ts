@@ -8,7 +8,7 @@ import {
 import { type Denial, denialTable } from '../denials/guard-error.js'
 import type { GuardedToolOptions } from './guarded-tool.js'
 import { DataCheck, type FieldRules, problemText } from '../data/data-check.js'
-import { type SchemaIssue, schemaProblem, type UnusableSchema } from './check-schema.js'
+import { type SchemaIssue, schemaProblem } from './check-schema.js'
 
 const CONTRACT: FieldRules = {
   kind: ['json', 'text', 'binary', 'nothing'],
@@ -35,7 +35,10 @@ export function brokenContract(
   if (problem !== undefined) return contractErrors.CONTRACT_INVALID(tool, problemText(problem))
   for (const schema of [input, contract?.schema]) {
     const why = schema && schemaProblem(schema)
-    if (why) return contractErrors.JSON_SCHEMA_UNUSABLE(tool, why)
+    if (why)
+      return why.because === 'no compiler'
+        ? contractErrors.JSON_SCHEMA_COMPILER_MISSING(tool)
+        : contractErrors.JSON_SCHEMA_UNUSABLE(tool, why.why)
   }
   return undefined
 }
@@ -79,13 +82,15 @@ const ISSUES_MAX = 5
 const ISSUE_LENGTH_MAX = 200
 
 export const contractErrors = denialTable({
-  INPUT_INVALID: (tool: string, issues: readonly SchemaIssue[], shape: string | undefined) => [
+  INPUT_INVALID: (
+    tool: string,
+    issues: readonly SchemaIssue[],
+    shape = 'that its input schema describes',
+  ) => [
     'contract/input',
     `The arguments of "${tool}" do not match its input schema.`,
     `${listed(issues.map(({ path, message }) => `${keyPathText(path) || 'arguments'}: ${message}`))}.`,
-    shape === undefined
-      ? 'Pass arguments that match the input schema of the tool.'
-      : `Pass arguments of the form ${shape}.`,
+    `Pass arguments of the form ${shape}.`,
   ],
   CONTRACT_DRIFT: (tool: string, drift: readonly Drift[]) => [
     'contract/output',
@@ -93,13 +98,17 @@ export const contractErrors = denialTable({
     `${listed(drift.map(driftText))}.`,
     'Correct the tool or its contract. With onDrift: "warn", such results are recorded and returned.',
   ],
-  JSON_SCHEMA_UNUSABLE: (tool: string, { because, why }: UnusableSchema) => [
+  JSON_SCHEMA_COMPILER_MISSING: (tool: string) => [
+    'contract/schema',
+    `The schema of tool "${tool}" cannot be used.`,
+    'There is no compiler for JSON Schema.',
+    'Import guard from "retake", or pass a compiler to useJsonSchema() of "@retake/guard". Schemas of zod, valibot and arktype need none.',
+  ],
+  JSON_SCHEMA_UNUSABLE: (tool: string, why: string) => [
     'contract/schema',
     `The schema of tool "${tool}" cannot be used.`,
     why,
-    because === 'no compiler'
-      ? 'Import guard from "retake", or pass a compiler to useJsonSchema() of "@retake/guard". Schemas of zod, valibot and arktype need none.'
-      : 'Correct the JSON Schema.',
+    'Correct the JSON Schema.',
   ],
   CONTRACT_INVALID: (tool: string, why: string) => [
     'contract/output',

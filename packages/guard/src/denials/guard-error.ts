@@ -13,7 +13,11 @@ export interface Denial {
   readonly allowed: string
   /** Set when a limit decided. */
   readonly exitReason?: ExitReason
+  /** Values in the sentences of a scope: what the tool tried to touch. */
+  readonly fields?: DenialFields
 }
+
+export type DenialFields = Readonly<Record<string, string | number>>
 
 type DenialText = readonly [
   rule: string,
@@ -46,11 +50,13 @@ export class GuardError extends RetakeError {
   override readonly name = 'GuardError'
   readonly rule: string
   readonly exitReason: ExitReason | undefined
+  declare readonly fields?: DenialFields
 
   constructor(denial: Denial, options?: ErrorOptions) {
     super(denial.code, denial.what, denial.why, denial.allowed, options)
     this.rule = denial.rule
     this.exitReason = denial.exitReason
+    if (denial.fields) this.fields = denial.fields
   }
 
   /** An alternative that would be allowed. */
@@ -59,8 +65,16 @@ export class GuardError extends RetakeError {
   }
 
   get denial(): Denial {
-    const { code, rule, what, why, fix: allowed, exitReason } = this
-    return { code, rule, what, why, allowed, ...(exitReason && { exitReason }) }
+    const { code, rule, what, why, fix: allowed, exitReason, fields } = this
+    return {
+      code,
+      rule,
+      what,
+      why,
+      allowed,
+      ...(exitReason && { exitReason }),
+      ...(fields && { fields }),
+    }
   }
 }
 
@@ -70,9 +84,7 @@ export const guardErrors = denialTable({
     policy,
     `"${policy}" has a rule or a limit for "${name}", but there is no such tool.`,
     `${meant ? `There is "${meant}". ` : ''}A misspelled rule or limit would not apply to any call.`,
-    meant
-      ? `Write "${meant}", or remove the rule or limit.`
-      : 'Correct or remove it. If other programs have this tool, give each program its own policy.',
+    'Correct or remove it. If other programs have this tool, give each program its own policy.',
   ],
   ARGUMENTS_PROTOTYPE: (tool: string) => [
     'guard',
@@ -89,13 +101,13 @@ export const guardErrors = denialTable({
   SANDBOX_FAILED: (tool: string, exit: string, printed: string) => [
     'guard',
     `The process of the tool "${tool}" ended with ${exit} before its module was loaded.`,
-    printed.trim() === '' ? 'It printed no error.' : `It printed: ${printed.trim().slice(0, 2000)}`,
+    `It printed: ${printed.trim().slice(0, 2000) || '(nothing)'}`,
     'Check that the module can be loaded by itself. List folders it loads in sandbox.code, and variables it needs in sandbox.env.',
   ],
   GUARD_UNKNOWN_TOOL: (tool: string, known: readonly string[]) => [
     'guard/tools',
     `There is no tool "${tool}".`,
-    known.length === 0 ? 'This guard has no tools.' : `The tools are ${known.join(', ')}.`,
+    `The tools are ${known.join(', ') || 'not registered yet'}.`,
     'Register it with run.tool(name, function), or call another tool.',
   ],
   GUARD_ARGUMENTS_NOT_RECORDABLE: (tool: string, path: string, what: string) => [
@@ -140,9 +152,15 @@ export const guardErrors = denialTable({
     `The list is ${listed.join(', ') || 'empty'}. Rules were checked against it.`,
     'Add it to `tools` of guard(), or leave `tools` out.',
   ],
-  GUARD_TOOL_NOT_FUNCTION: (tool: unknown) => [
+  GUARD_TOOL_WITHOUT_NAME: () => [
     'guard/tools',
-    typeof tool === 'string' ? `The tool "${tool}" is not a function.` : 'A tool has no name.',
+    'A tool has no name.',
+    'Rules, resumed runs and the tape identify a tool by its name.',
+    'Register it with run.tool(name, function), or run.wrap(function) if it has a name.',
+  ],
+  GUARD_TOOL_NOT_FUNCTION: (tool: string) => [
+    'guard/tools',
+    `The tool "${tool}" is not a function.`,
     'A guard identifies a tool by its name, and calls it as a function.',
     'Register it with run.tool(name, function), or run.wrap(function) if it has a name.',
   ],
@@ -182,20 +200,4 @@ export const guardErrors = denialTable({
     'After a call has a result or was aborted, its tool may do nothing more.',
     'Wait for everything that the tool starts before it returns.',
   ],
-})
-
-export const descriptorDenial = (tool: string, fd: number): Denial => ({
-  code: 'DESCRIPTOR_NOT_ALLOWED',
-  rule: 'guard/process',
-  what: `Tool "${tool}" tried to use or pass on descriptor ${fd} of this process.`,
-  why: 'The call has not opened it, so it may be an open file or connection of others.',
-  allowed: "Open the file in the tool, or use 'pipe'.",
-})
-
-export const processEndDenial = (kind: 'exit' | 'signal', tool: string, how: string): Denial => ({
-  code: kind === 'exit' ? 'PROCESS_EXIT' : 'PROCESS_SIGNAL',
-  rule: 'guard/process',
-  what: `Tool "${tool}" tried to end or signal the process it runs in (${how}).`,
-  why: 'A tool may end its own call, but never the program.',
-  allowed: 'Throw an error instead.',
 })

@@ -79,13 +79,17 @@ export function thrownError(tool: string, thrown: unknown): unknown {
 export function thrownIn(recorded: RecordedError, isStarted: boolean): unknown {
   const error = rebuildError(recorded, { GuardError })
   if (!(error instanceof GuardError)) return error
-  const { code, rule, what, why, cause } = error
+  const { code, rule, why, cause, fields = {} } = error
   if (!isStarted) return cause
   if (code === 'CONTRACT_DRIFT') return [cause, why]
-  // Words that are no plain words, such as hosts and paths.
-  const isScope = /\/(?:files|network|shell|effects)$/.test(rule)
-  return [cause, isScope ? what.split(/\s+/).filter((word) => /[\d./:@_-]/.test(word)) : []]
+  // Denials that do not depend on a scope quote only the tool.
+  if (!/\/(?:files|network|shell|effects)$/.test(rule)) return [cause, []]
+  const touched = TOUCHED.flatMap((name) => String(fields[name] ?? '').split(/\s+/))
+  return [cause, touched.filter((word) => /[\d./:@_-]/.test(word))]
 }
+
+/** Fields of denials by scopes with hosts, paths and commands, which may come from others. */
+const TOUCHED = ['path', 'target', 'host', 'method', 'protocol', 'from', 'command', 'how'] as const
 
 const SHOWN_CHARACTERS = 80
 

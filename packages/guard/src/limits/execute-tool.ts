@@ -171,8 +171,7 @@ class Execution {
 
   start(): Executed | Promise<Executed> {
     const { tool, signal } = this.options
-    if (signal?.aborted === true)
-      return this.#end({ stop: limitErrors.CALL_ABORTED(tool.name, false) })
+    if (signal?.aborted === true) return this.#end({ stop: limitErrors.CALL_ABORTED(tool.name) })
     const first = this.#try()
     if (!(first instanceof Promise) && 'value' in first) return this.#end(first)
     return this.#finish(first)
@@ -187,7 +186,7 @@ class Execution {
       const next = this.#afterError(outcome.error)
       if (typeof next !== 'number') return this.#end(next)
       if ((await waitFor(next, signal, undefined, this.#clock)) === 'aborted')
-        return this.#end({ stop: limitErrors.CALL_ABORTED(tool.name, true) })
+        return this.#end({ stop: limitErrors.CALL_CANCELLED(tool.name) })
       // The event loop may have been blocked for longer than the pause.
       if (this.#leftMs <= 0) return this.#end(this.#exhausted(outcome.error, NO_TIME))
       const shortage = again?.(this.#usage)
@@ -272,15 +271,12 @@ class Execution {
   /** Stops waiting for the tool and ends its bounds. */
   #giveUp(because: WaitEnd): Executed {
     const { tool, bounds, timeoutMs, deadlineMs = Infinity } = this.options
-    const isDeadline = this.#isLast
     const denial =
       because === 'aborted'
-        ? limitErrors.CALL_ABORTED(tool.name, true)
-        : limitErrors.LIMIT_TIMEOUT(
-            tool.name,
-            isDeadline ? deadlineMs : timeoutMs,
-            isDeadline ? 'deadlineMs' : 'timeoutMs',
-          )
+        ? limitErrors.CALL_CANCELLED(tool.name)
+        : this.#isLast
+          ? limitErrors.LIMIT_DEADLINE(tool.name, deadlineMs)
+          : limitErrors.LIMIT_TIMEOUT(tool.name, timeoutMs)
     this.#isOver = true
     // Listeners of the signal are code of the tool.
     this.#inside(() => this.#signal.abort(new GuardError(denial)))

@@ -4,6 +4,10 @@ import { toUsd } from './amount.js'
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`
 const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`
 
+const waitText = (ms: number | undefined): string =>
+  ms === undefined ? 'when running calls have ended' : `in ${seconds(ms)}`
+const roundText = (calls: number): string => (calls === 1 ? 'call' : `${calls} calls`)
+
 /** The rest of a budget, and the part that earlier runs spent. */
 interface Rest {
   readonly left: number
@@ -56,10 +60,22 @@ export const limitErrors = denialTable({
     ruleOf(scope, 'costUsdPerMinute'),
     notStarted(tool),
     `It may cost ${usd(requested)}, but only ${usd(left)} is left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
-    waitMs === undefined
-      ? `Make a call that costs at most ${usd(left)}, or raise the limit "costUsdPerMinute".`
-      : `Call it again in ${seconds(waitMs)}, or raise the limit "costUsdPerMinute".`,
+    `Call it again ${waitText(waitMs)}, or raise the limit "costUsdPerMinute".`,
     'cost-per-minute',
+  ],
+  RESERVE_TOKENS_MISSING: (tool: string, scope: string) => [
+    ruleOf(scope, 'tokens'),
+    notStarted(tool),
+    '"tokens" is limited, and the tool does not declare how many a call may use.',
+    'Give it `reserve: { outputTokens: … }`, or `effects` without "spend" if it uses none.',
+    'tokens',
+  ],
+  RESERVE_COST_MISSING: (tool: string, scope: string) => [
+    ruleOf(scope, 'costUsd'),
+    notStarted(tool),
+    '"costUsd" is limited, and the tool does not declare how much a call may cost.',
+    'Give it `reserve: { costUsd: … }`, or `effects` without "spend" if it costs nothing.',
+    'cost',
   ],
   LIMIT_RESERVE_INVALID: (tool: string, why: string) => [
     'limits/reserve',
@@ -80,12 +96,11 @@ export const limitErrors = denialTable({
     problem,
     `Correct \`limits${where === '' ? '' : `.${where}`}\`.`,
   ],
+  /** `round` is the number of calls that are repeated. */
   LIMIT_LOOP: (tool: string, round: number, repeats: number) => [
     'limits/repeats',
     notStarted(tool),
-    round === 1
-      ? `The same call had the same result ${repeats} times in a row.`
-      : `The same ${round} calls had the same results ${Math.max(2, repeats)} times in a row.`,
+    `The same ${roundText(round)} had the same outcome ${repeats} times in a row.`,
     'Use other arguments or another tool.',
     'loop',
   ],
@@ -93,26 +108,41 @@ export const limitErrors = denialTable({
     'limits/breaker',
     notStarted(tool),
     `It failed ${failures} times in a row.`,
-    waitMs > 0
-      ? `Call it again in ${seconds(waitMs)}.`
-      : 'Call it again after the current trial call has ended.',
+    `Call it again in ${seconds(waitMs)}.`,
     'circuit-open',
   ],
-  LIMIT_TIMEOUT: (tool: string, ms: number, of: 'timeoutMs' | 'deadlineMs') => [
-    `limits/${of}`,
+  CIRCUIT_HALF_OPEN: (tool: string, failures: number) => [
+    'limits/breaker',
+    notStarted(tool),
+    `It failed ${failures} times in a row, and a trial call is running.`,
+    'Call it again after the trial call has ended.',
+    'circuit-open',
+  ],
+  LIMIT_TIMEOUT: (tool: string, ms: number) => [
+    'limits/timeoutMs',
     `Tool "${tool}" timed out after ${ms} ms.`,
-    of === 'timeoutMs'
-      ? 'It did not answer in time. It may have had its effect.'
-      : 'It did not answer in time, counting all attempts. It may have had its effect.',
-    `Request less per call, or raise "${of}".`,
+    'It did not answer in time. It may have had its effect.',
+    'Request less per call, or raise "timeoutMs".',
     'timeout',
   ],
-  CALL_ABORTED: (tool: string, wasStarted: boolean) => [
+  LIMIT_DEADLINE: (tool: string, ms: number) => [
+    'limits/deadlineMs',
+    `Tool "${tool}" timed out after ${ms} ms.`,
+    'It did not answer in time, counting all attempts. It may have had its effect.',
+    'Request less per call, or raise "deadlineMs".',
+    'timeout',
+  ],
+  CALL_ABORTED: (tool: string) => [
     'guard/signal',
-    wasStarted ? `Tool "${tool}" was cancelled while it ran.` : notStarted(tool),
-    wasStarted
-      ? 'The caller aborted the call. It may have had its effect.'
-      : 'The caller aborted the call.',
+    notStarted(tool),
+    'The caller aborted the call.',
+    'Call it again if the result is still needed.',
+    'aborted',
+  ],
+  CALL_CANCELLED: (tool: string) => [
+    'guard/signal',
+    `Tool "${tool}" was cancelled while it ran.`,
+    'The caller aborted the call. It may have had its effect.',
     'Call it again if the result is still needed.',
     'aborted',
   ],
@@ -137,18 +167,8 @@ export const limitErrors = denialTable({
   ],
 })
 
-export const notReservedDenial = (
-  tool: string,
-  scope: string,
-  of: 'tokens' | 'costUsd',
-): Denial => ({
-  code: of === 'tokens' ? 'LIMIT_TOKENS' : 'LIMIT_COST',
-  rule: ruleOf(scope, of),
-  what: notStarted(tool),
-  why: `"${of}" is limited, and the tool does not declare how much a call may use.`,
-  allowed:
-    of === 'tokens'
-      ? 'Give it `reserve: { outputTokens: … }`, or `effects` without "spend" if it uses none.'
-      : 'Give it `reserve: { costUsd: … }`, or `effects` without "spend" if it costs nothing.',
-  exitReason: of === 'tokens' ? 'tokens' : 'cost',
-})
+/** Without a time to wait, a trial call is running. */
+export const circuitDenial = (tool: string, failures: number, waitMs = 0): Denial =>
+  waitMs > 0
+    ? limitErrors.CIRCUIT_OPEN(tool, failures, waitMs)
+    : limitErrors.CIRCUIT_HALF_OPEN(tool, failures)

@@ -72,9 +72,13 @@ describe('money and tokens', () => {
 
   it('does not start a tool that may spend and does not say how much', () => {
     const { limiter } = limiterOf({ costUsd: 1 })
-    expect(limiter.admit(tool(), 'a', {})).toMatchObject({ code: 'LIMIT_COST' })
-    expect(codeOf(limiter.admit(tool({ effects: ['spend'] }), 'a', {}))).toBe('LIMIT_COST')
-    expect(codeOf(limiter.admit(tool({ reserve: { inputTokens: 1 } }), 'a', {}))).toBe('LIMIT_COST')
+    expect(limiter.admit(tool(), 'a', {})).toMatchObject({ code: 'RESERVE_COST_MISSING' })
+    expect(codeOf(limiter.admit(tool({ effects: ['spend'] }), 'a', {}))).toBe(
+      'RESERVE_COST_MISSING',
+    )
+    expect(codeOf(limiter.admit(tool({ reserve: { inputTokens: 1 } }), 'a', {}))).toBe(
+      'RESERVE_COST_MISSING',
+    )
     admitted(limiter.admit(tool({ effects: ['read'] }), 'a', {}))
     const { limiter: kinder } = limiterOf({ costUsd: 1, reserve: { costUsd: 0.6 } })
     admitted(kinder.admit(tool(), 'a', {}))
@@ -100,9 +104,9 @@ describe('money and tokens', () => {
 
   it('requires a reservation under every limit that is set, even one that is never reached', () => {
     const { limiter } = limiterOf({ costUsd: Infinity })
-    expect(codeOf(limiter.admit(tool(), 'a', {}))).toBe('LIMIT_COST')
+    expect(codeOf(limiter.admit(tool(), 'a', {}))).toBe('RESERVE_COST_MISSING')
     const { limiter: tokens } = limiterOf({ tokens: Infinity })
-    expect(codeOf(tokens.admit(tool(), 'a', {}))).toBe('LIMIT_TOKENS')
+    expect(codeOf(tokens.admit(tool(), 'a', {}))).toBe('RESERVE_TOKENS_MISSING')
   })
 
   it('reports usage beyond the reservation, reserves that much afterwards, and stops above the limit', () => {
@@ -436,7 +440,7 @@ describe('circuits', () => {
     expect(codeOf(call())).toBe('CIRCUIT_OPEN')
     await clock.pass(1_000)
     const attempt = admitted(call())
-    expect(codeOf(call())).toBe('CIRCUIT_OPEN')
+    expect(codeOf(call())).toBe('CIRCUIT_HALF_OPEN')
     attempt.settle(undefined, 'failure')
     await clock.pass(999)
     expect(codeOf(call())).toBe('CIRCUIT_OPEN')

@@ -22,7 +22,7 @@ import {
 import { CallQueue } from './call-queue.js'
 import { type Limits, mergeLimits, mergeReserve, assertLimits } from './limits.js'
 import { type Clock, realClock } from './clock.js'
-import { limitErrors, notReservedDenial } from './limit-errors.js'
+import { circuitDenial, limitErrors } from './limit-errors.js'
 import { Meter, Reservation, ToolMeters } from './meter.js'
 import { createHash } from 'node:crypto'
 
@@ -67,15 +67,18 @@ class LoopWatch {
     for (let round = 1; round <= LONGEST_ROUND; round += 1) {
       const before = this.#ago(round)
       if (before === undefined) return undefined
-      // Several calls are a round only if they repeat; a single call may be limited to one.
-      const times = round === 1 ? this.repeats : Math.max(2, this.repeats)
-      const isRepeated = (this.#same[round] ?? 0) >= round * (times - 1)
+      const isRepeated = (this.#same[round] ?? 0) >= round * (this.timesOf(round) - 1)
       if (isRepeated && before.fingerprint === fingerprint) {
         this.#stopped = this.#lastOnes(round)
         return round
       }
     }
     return undefined
+  }
+
+  /** Several calls are a round only if they repeat; a single call may be limited to one. */
+  timesOf(round: number): number {
+    return round === 1 ? this.repeats : Math.max(2, this.repeats)
   }
 
   #lastOnes(calls: number): readonly Answered[] {
@@ -135,13 +138,13 @@ export class Limiter {
     const meters = this.#metersOf(name)
     const now = meters.needsTime ? this.clock.now() : 0
     const isFinal = fingerprint !== undefined
-    const round = isFinal ? this.#loops?.roundOf(fingerprint) : undefined
-    if (round !== undefined)
-      return limitErrors.LIMIT_LOOP(name, round, this.#loops?.repeats ?? round)
+    const loops = isFinal ? this.#loops : undefined
+    const round = loops?.roundOf(fingerprint ?? '')
+    if (loops && round !== undefined)
+      return limitErrors.LIMIT_LOOP(name, round, loops.timesOf(round))
     const { breaker } = meters
     const waitMs = breaker?.waitMs(now)
-    if (breaker && waitMs !== undefined)
-      return limitErrors.CIRCUIT_OPEN(name, breaker.failures, waitMs)
+    if (breaker && waitMs !== undefined) return circuitDenial(name, breaker.failures, waitMs)
     const reserved =
       isFinal || typeof tool.options.reserve !== 'function'
         ? reservedAmount(tool, args, this.#reserve, meters.requested)
@@ -275,8 +278,8 @@ function reservedAmount(
   const tokens = most(usageTokens)
   const nanoUsd = most(nanoUsdOf)
   if (tokens === undefined && requested.tokens !== undefined)
-    return notReservedDenial(name, requested.tokens, 'tokens')
+    return limitErrors.RESERVE_TOKENS_MISSING(name, requested.tokens)
   if (nanoUsd === undefined && requested.costUsd !== undefined)
-    return notReservedDenial(name, requested.costUsd, 'costUsd')
+    return limitErrors.RESERVE_COST_MISSING(name, requested.costUsd)
   return { tokens: tokens ?? 0, nanoUsd: nanoUsd ?? 0 }
 }

@@ -14,7 +14,7 @@ import {
 } from './amount.js'
 import { type CallQueue, type Permit, Semaphore } from './call-queue.js'
 import type { Clock } from './clock.js'
-import { limitErrors } from './limit-errors.js'
+import { circuitDenial, limitErrors } from './limit-errors.js'
 import type { RequestedAmount } from './limiter.js'
 import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from './limits.js'
 
@@ -304,7 +304,7 @@ export class Reservation {
     signal?: AbortSignal,
   ): Denial | undefined | Promise<Denial | undefined> {
     const { semaphores } = this.meters
-    if (signal?.aborted === true) return this.#giveUp(limitErrors.CALL_ABORTED(this.tool, false))
+    if (signal?.aborted === true) return this.#giveUp(limitErrors.CALL_ABORTED(this.tool))
     if (semaphores.length === 0) return this.#start([])
     const taken = this.queue.enter(
       semaphores,
@@ -312,7 +312,7 @@ export class Reservation {
       signal,
     )
     const start = (mine: readonly Permit[] | undefined): Denial | undefined => {
-      if (mine === undefined) return this.#giveUp(limitErrors.CALL_ABORTED(this.tool, false))
+      if (mine === undefined) return this.#giveUp(limitErrors.CALL_ABORTED(this.tool))
       permitsOf.set(bounds, mine)
       return this.#start(mine)
     }
@@ -388,9 +388,7 @@ export class Reservation {
     const { breaker, all } = this.meters
     const now = this.#now()
     if (breaker !== undefined && !breaker.mayStart(this.#isTry))
-      return this.#giveUp(
-        limitErrors.CIRCUIT_OPEN(this.tool, breaker.failures, breaker.waitMs(now) ?? 0),
-      )
+      return this.#giveUp(circuitDenial(this.tool, breaker.failures, breaker.waitMs(now)))
     for (const meter of all) {
       const shortage = meter.shortage(this.tool, NOTHING, now)
       if (shortage !== undefined) return this.#giveUp(shortage)

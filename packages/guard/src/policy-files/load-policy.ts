@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy.js'
 import type { PolicyProblem } from '../data/data-check.js'
 import { presets } from '../policy/presets.js'
 import { protectOwnFiles } from '../paths/own-files.js'
-import { cliErrors } from '@retake/runner/errors'
+import { policyFileErrors } from './policy-file-errors.js'
 import { isUtf8 } from 'node:buffer'
 import { isRecord } from '@retake/tape/format'
 import { readFileSync } from 'node:fs'
@@ -37,15 +37,15 @@ function read(file: string): string {
     bytes = readFileSync(file)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT') throw cliErrors.POLICY_UNREADABLE(file, message)
-    throw cliErrors.POLICY_UNREADABLE(
+    if (code !== 'ENOENT') throw policyFileErrors.POLICY_UNREADABLE(file, message)
+    throw policyFileErrors.POLICY_UNREADABLE(
       file,
       `There is no file ${path.resolve(file)}`,
       'Check the path; it is relative to the working directory.',
     )
   }
   if (isUtf8(bytes)) return bytes.toString()
-  throw cliErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  throw policyFileErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
 }
 
 async function readModule(file: string): Promise<PolicyFile> {
@@ -55,7 +55,7 @@ async function readModule(file: string): Promise<PolicyFile> {
     return { file, data, positionOf: () => undefined }
   } catch (error) {
     const said = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
-    throw cliErrors.POLICY_UNREADABLE(file, said ?? '')
+    throw policyFileErrors.POLICY_UNREADABLE(file, said ?? '')
   }
 }
 
@@ -73,7 +73,7 @@ export interface LocatedProblem extends PolicyProblem {
 export async function loadPolicy(file: string): Promise<readonly Policy[]> {
   const { policies, problems } = await checkPolicyFile(file)
   if (problems.length > 0)
-    throw cliErrors.POLICY_INVALID(
+    throw policyFileErrors.POLICY_FILE_INVALID(
       file,
       problems.map(({ at, message }) => `${at}: ${message}`),
     )

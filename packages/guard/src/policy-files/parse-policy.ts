@@ -1,5 +1,5 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
-import { cliErrors } from '@retake/runner/errors'
+import { policyFileErrors } from './policy-file-errors.js'
 import type { TextPosition, PolicyFile } from './load-policy.js'
 
 /** In a separate file, so that programs without a YAML or JSON policy load no parser. */
@@ -12,14 +12,14 @@ export function parsePolicy(file: string, text: string): PolicyFile {
     const { line, col } = lines.linePos(wrong.pos[0])
     const at = `${file}:${line}:${col}`
     if (wrong.code === 'MULTIPLE_DOCS')
-      throw cliErrors.POLICY_UNREADABLE(
+      throw policyFileErrors.POLICY_UNREADABLE(
         at,
         'Another document begins there',
         'Write one policy per file; a guard takes several as a list.',
       )
     const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct it.'
     const [message = ''] = wrong.message.split('\n', 1)
-    throw cliErrors.POLICY_UNREADABLE(at, message, fix)
+    throw policyFileErrors.POLICY_UNREADABLE(at, message, fix)
   }
   return {
     file,
@@ -33,7 +33,7 @@ function dataOf(file: string, document: Document.Parsed): unknown {
     return document.toJS({ maxAliasCount: 100 }) as unknown
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw cliErrors.POLICY_UNREADABLE(file, why, 'Write out its aliases (*name).')
+    throw policyFileErrors.POLICY_UNREADABLE(file, why, 'Write out its aliases (*name).')
   }
 }
 

@@ -22,9 +22,7 @@ export class PolicyInvalid extends RetakeError {
   constructor(readonly problems: readonly PolicyProblem[]) {
     super(
       'POLICY_INVALID',
-      problems.length === 1
-        ? 'The policy is not valid.'
-        : `The policy is not valid: it has ${problems.length} problems.`,
+      'The policy is not valid.',
       'A rule without effect would allow calls that it should stop.',
       'Correct the listed problems.',
       { details: problems.map((problem) => `  ${problemText(problem)}`) },

@@ -148,11 +148,11 @@ function reasonsFor(rule: CompiledRule, call: JudgedCall, history: CallHistory):
   const window = within === undefined ? '' : ` among the last ${within} calls`
   if (moreThan !== undefined) {
     const calls = moreThan === 1 ? 'call' : 'calls'
-    reasons.push(`it would be more than ${moreThan} ${calls} of ${nameList(rule.names)}${window}`)
+    reasons.push(`It would be more than ${moreThan} ${calls} of ${nameList(rule.names)}${window}`)
   }
   if (after !== undefined)
     reasons.push(
-      `a call of ${earlierOf(after).map(earlierWords).join(' or ')} came before${window}`,
+      `A call of ${earlierOf(after).map(earlierWords).join(' or ')} came before${window}`,
     )
   const found = tainted && rule.taintFound(call.args, history)
   if (found) {
@@ -160,7 +160,7 @@ function reasonsFor(rule: CompiledRule, call: JudgedCall, history: CallHistory):
     const by = source?.by === undefined ? '' : `, passed on by ${source.by}`
     reasons.push(
       source === undefined
-        ? `more text came from ${nameList(taintOf(tainted).from)} than can be tracked, so ${at} may contain some of it`
+        ? `More text came from ${nameList(taintOf(tainted).from)} than can be tracked, so ${at} may contain some of it`
         : `${at} contains text that ${source.tool} returned${by}: ${shownValue(text, at)}`,
     )
   }
@@ -204,7 +204,7 @@ export function describeDenial(
 ): Denial {
   const { because, code = 'POLICY_DENIED' } = rule?.rule ?? {}
   const reasons = rule ? reasonsFor(rule, call, history) : []
-  const why = [...(because === undefined ? [] : [because]), ...reasons.map(capital)].map(sentence)
+  const why = [...(because === undefined ? [] : [because]), ...reasons].map(sentence)
   const otherwise = rule
     ? `Rule ${rule.name} ${VERBS[rule.verdict]} it.`
     : `No rule of policy ${policy.name} allows it.`
@@ -306,9 +306,3 @@ const promptWords = (rule: CompiledRule): string[] => {
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
-
-/** Capitalizes a reason, unless it starts with the name of an argument or tool. */
-const capital = (reason: string): string =>
-  /^(?:a call of|it would be|more text came) /.test(reason)
-    ? reason.charAt(0).toUpperCase() + reason.slice(1)
-    : reason

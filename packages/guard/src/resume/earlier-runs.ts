@@ -294,7 +294,7 @@ export class EarlierRuns {
   checkRedaction({ secrets }: Session): void {
     for (const tape of this.#tapes)
       if ((tape.details.redaction === undefined) !== (secrets.digestKey === undefined))
-        throw resumeErrors.RESUME_REDACTION_CHANGED(tape.path, tape.details.redaction !== undefined)
+        throw resumeErrors.RESUME_REDACTION_CHANGED(tape.path)
   }
 
   openDoubts(): readonly EarlierCall[] {
@@ -354,7 +354,7 @@ function openLinked(dir: string, { run, chain }: ResumedRun, by: string): Tape {
       throw resumeErrors.RESUME_TAPE_MISSING(file, by, error)
     throw error
   }
-  if (tape.chainAt(tape.count - 1) !== chain) throw resumeErrors.RESUME_TAPE_CORRUPT(file)
+  if (tape.chainAt(tape.count - 1) !== chain) throw resumeErrors.RESUME_TAPE_REPLACED(file)
   return tape
 }
 

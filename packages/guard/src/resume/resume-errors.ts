@@ -2,11 +2,14 @@ import { errorTable, reason } from '@retake/tape/format'
 import { type Denial, denialTable, notStarted } from '../denials/guard-error.js'
 
 export const resumeErrors = errorTable({
-  RESUME_TAPE_CORRUPT: (tape: string, problem?: { seq: number; message: string }) => [
+  RESUME_TAPE_CORRUPT: (tape: string, problem: { seq: number; message: string }) => [
     `The run on ${tape} is not resumed.`,
-    problem
-      ? `Event ${problem.seq} was changed: ${problem.message}. Its results cannot be trusted.`
-      : 'A run that continued it has another chain hash: the tape was changed or replaced.',
+    `Event ${problem.seq} was changed: ${problem.message}. Its results cannot be trusted.`,
+    'Restore the tape from a copy, or start a new run without `resume`.',
+  ],
+  RESUME_TAPE_REPLACED: (tape: string) => [
+    `The run on ${tape} is not resumed.`,
+    'A run that continued it has another chain hash: the tape was changed or replaced.',
     'Restore the tape from a copy, or start a new run without `resume`.',
   ],
   RESUME_TAPE_MISSING: (tape: string, by: string, _cause: unknown) => [
@@ -19,11 +22,9 @@ export const resumeErrors = errorTable({
     `It was recorded with redaction, and its key ${key} is not on this machine: its results are unknown.`,
     'Resume it where it was recorded, or set RETAKE_VAULT_KEY to its key.',
   ],
-  RESUME_REDACTION_CHANGED: (tape: string, wasRedacted: boolean) => [
+  RESUME_REDACTION_CHANGED: (tape: string) => [
     `The run on ${tape} is not resumed.`,
-    wasRedacted
-      ? 'It was recorded with redaction, and the run that continues it has none.'
-      : 'It was recorded without redaction, and the run that continues it has some.',
+    'Only one of it and the run that continues it is recorded with redaction.',
     'Resume it with the same `redact` rules, or start a new run without `resume`.',
   ],
   RESUME_NOT_DURABLE: (tape: string) => [

@@ -19,7 +19,7 @@ import {
 } from '../policy-files/recorded-calls.js'
 import { checkPolicyFile, loadPolicy } from '../policy-files/load-policy.js'
 import { type Suggestion, suggestRule } from '../policy-files/suggest-rule.js'
-import { cliErrors } from '@retake/runner/errors'
+import { policyFileErrors } from '../policy-files/policy-file-errors.js'
 import { FOUND } from '@retake/runner/command-line'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
@@ -176,12 +176,12 @@ function suggest(name: string, options: Options): number {
   const file = options.store.find(name)
   const run = recordedRun(file)
   const steps = run.calls.filter(({ isNested }) => !isNested).map(({ step }) => step)
-  if (!steps.includes(label)) throw cliErrors.STEP_NOT_A_TOOL_CALL(run.id, label, steps)
+  if (!steps.includes(label)) throw policyFileErrors.STEP_NOT_A_TOOL_CALL(run.id, label, steps)
   const passing = recordedRuns(tapesFolder(options)).filter(
     ({ id, hasPassed }) => hasPassed && id !== run.id,
   )
   const suggestion = suggestRule(run, label, passing)
-  if (suggestion === undefined) throw cliErrors.RULE_NOT_FOUND(run.id, label, passing.length)
+  if (suggestion === undefined) throw policyFileErrors.RULE_NOT_FOUND(run.id, label, passing.length)
   if (options.json) printJson(suggestionJson(suggestion))
   else {
     // The rule goes to stdout as YAML, to be pasted into a policy; the evidence goes to stderr.

@@ -16,7 +16,7 @@ import { type Command, confinementOf } from '../../bounds/scopes.js'
 import { sandboxMissing, startConfined } from '../../confinement/bubblewrap.js'
 import { endById, endDescendants, endWithDescendants } from '@retake/runner/sandbox'
 import { checkFirst, currentBounds } from '../../bounds/current-bounds.js'
-import { descriptorDenial, processEndDenial } from '../../denials/guard-error.js'
+import { processDenials } from '../../denials/scope-denials.js'
 import { checkHanded } from '../files/file-calls.js'
 import { FileCheck } from '../files/file-check.js'
 
@@ -26,7 +26,9 @@ export function patchProcessControl(): Undo {
   return undoAll([
     ...exits.map((name) =>
       checkFirst(process, name, (each) =>
-        each.refuse(processEndDenial('exit', each.tool, `process.${name}`)),
+        each.refuse(
+          processDenials.PROCESS_EXIT('guard/process', { tool: each.tool, how: `process.${name}` }),
+        ),
       ),
     ),
     checkFirst(process, '_kill', (each, [pid, signal]) => {
@@ -83,7 +85,9 @@ function checkStdio(bounds: readonly CallBounds[], { stdio }: SpawnOptions): voi
     const fd = each === 'inherit' ? index : typeof each === 'number' ? each : descriptorIn(each)
     if (fd === undefined || fd <= 2) continue
     if (checkHanded(new FileCheck(bounds), fd)) continue
-    for (const call of bounds) if (!call.hasOpened(fd)) call.refuse(descriptorDenial(call.tool, fd))
+    for (const call of bounds)
+      if (!call.hasOpened(fd))
+        call.refuse(processDenials.DESCRIPTOR_NOT_ALLOWED('guard/process', { tool: call.tool, fd }))
   }
 }
 
