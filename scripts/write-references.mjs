@@ -180,13 +180,11 @@ export function errorReference() {
     ...codes.flatMap((code) => {
       const [first, ...others] = errors.filter((error) => error.code === code)
       // The page of an error says why, and how to fix it.
-      if (existsSync(storyOf(code)))
-        return [
-          '',
-          `## ${code}`,
-          '',
-          escaped(`${factOf(first.what)} [More](errors/${code}.md)`.trim()),
-        ]
+      if (existsSync(storyOf(code))) {
+        const [, summary] = readFileSync(storyOf(code), 'utf8').split('\n\n')
+        const fact = escaped(factOf(first.what)) || summary
+        return ['', `## ${code}`, '', `${fact} [More](errors/${code}.md)`]
+      }
       const entries = new Set([first, ...others].map(entry))
       return ['', `## ${code}`, ...[...entries].flatMap((text) => ['', text])]
     }),
