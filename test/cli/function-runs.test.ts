@@ -450,9 +450,16 @@ await record({ name: 'order', entry: 'agent.mjs#handle' }, handle)
 })
 
 test('a run replays without the telemetry that the server has preloaded', async () => {
+  await checkTelemetry('@opentelemetry/sdk', "Symbol.for('opentelemetry.js.api.1')")
+  await checkTelemetry('@sentry/core', "'__SENTRY__'")
+  await checkTelemetry('dd-trace', "Symbol.for('dd-trace')")
+})
+
+/** `mark`: the property of `globalThis` that the package sets. */
+async function checkTelemetry(name: string, mark: string): Promise<void> {
   const workspace = await folderWith({
-    'node_modules/@opentelemetry/sdk/package.json': '{ "main": "index.js" }',
-    'node_modules/@opentelemetry/sdk/index.js': `
+    [`node_modules/${name}/package.json`]: '{ "main": "index.js" }',
+    [`node_modules/${name}/index.js`]: `
 const { randomUUID } = require('node:crypto')
 let reported = 0
 exports.startSpan = () => {
@@ -461,15 +468,15 @@ exports.startSpan = () => {
 }
 `,
     'telemetry.mjs': `
-import { startSpan } from '@opentelemetry/sdk'
-globalThis[Symbol.for('opentelemetry.js.api.1')] = { startSpan }
+import { startSpan } from '${name}'
+globalThis[${mark}] = { startSpan }
 `,
     'agent.mjs': `
 export const handle = async (order) => {
-  globalThis[Symbol.for('opentelemetry.js.api.1')]?.startSpan()
+  globalThis[${mark}]?.startSpan()
   await new Promise((resolve) => setTimeout(resolve, 50))
   console.log(order, Math.random())
-  globalThis[Symbol.for('opentelemetry.js.api.1')]?.startSpan()
+  globalThis[${mark}]?.startSpan()
 }
 `,
     'server.mjs': `
@@ -489,7 +496,7 @@ await Promise.all([1, 2].map((input) => record(options(input), handle)))
     expect(replayed.code).toBe(0)
     expect(stdout).toContain(replayed.stdout)
   }
-})
+}
 
 test('exports of OpenTelemetry that a run triggers are not part of it', async () => {
   const workspace = await folderWith({

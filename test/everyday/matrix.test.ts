@@ -21,6 +21,7 @@ const REPLAYS = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 5 })
 /** Oldest Node that has `node:sqlite`, and for which better-sqlite3 ships binaries in its package. */
 const SQLITE_NODE = '22'
 const BETTER_SQLITE3 = ['better-sqlite3', '13.0.3'] as const
+const BOTTLENECK = ['bottleneck', '2.19.5'] as const
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const sources = fileURLToPath(new URL('../agents/everyday/', import.meta.url))
@@ -145,11 +146,12 @@ async function setUp(program: Program): Promise<Project> {
   }
   const needsSqlite = needs.includes('node:sqlite') || needs.includes('better-sqlite3')
   const node = needsSqlite ? await findNode(SQLITE_NODE) : process.execPath
-  if (needs.includes('better-sqlite3')) {
+  for (const [name, version] of [BETTER_SQLITE3, BOTTLENECK]) {
+    if (!needs.includes(name)) continue
     // Packages are also looked for beside the folder of the project.
     const modules = join(folder, '..', 'node_modules')
     await mkdir(modules)
-    await symlink(await findPackage(...BETTER_SQLITE3), join(modules, 'better-sqlite3'))
+    await symlink(await findPackage(name, version), join(modules, name))
   }
   const python = needs.includes('python') ? await findPython() : 'python'
   const words = command.map((word) => (word === 'python' ? python : word))
@@ -220,6 +222,7 @@ async function unavailable(need: Need): Promise<string[]> {
   if (need === 'node:sqlite') return reasonOf(findNode(SQLITE_NODE))
   if (need === 'better-sqlite3')
     return reasonOf(Promise.all([findNode(SQLITE_NODE), findPackage(...BETTER_SQLITE3)]))
+  if (need === 'bottleneck') return reasonOf(findPackage(...BOTTLENECK))
   const program = { redis: 'redis-server', terminal: 'script', postgres: process.execPath }[need]
   const { status } = spawnSync(program, ['--version'])
   return status === 0 ? [] : [`${program} is not installed`]

@@ -13,6 +13,8 @@ export interface Program {
   /** A shell command that prepares the folder. */
   readonly prepare?: string
   readonly needs?: readonly Need[]
+  /** Packages whose integration it needs; see packages/engine/src/integrations. */
+  readonly integrations?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Lines typed into the program. */
   readonly input?: string
@@ -21,7 +23,14 @@ export interface Program {
   readonly refused?: RegExp
 }
 
-export type Need = 'postgres' | 'redis' | 'python' | 'terminal' | 'better-sqlite3' | 'node:sqlite'
+export type Need =
+  | 'postgres'
+  | 'redis'
+  | 'python'
+  | 'terminal'
+  | 'better-sqlite3'
+  | 'node:sqlite'
+  | 'bottleneck'
 
 type Row = readonly [title: string, file: string, more?: Partial<Program>]
 
@@ -43,15 +52,38 @@ export const programs: readonly Program[] = [
     ['Fastify', 'requests-fastify.mjs', { inProcess: true }],
     ['Hono, streamed response', 'requests-hono-stream.mjs', { inProcess: true }],
     ['Koa, concurrent requests', 'requests-koa.mjs', { inProcess: true }],
-    ['shared log files', 'requests-shared-log.mjs', { inProcess: true }],
-    ['shared pg.Pool', 'requests-pg-pool.mjs', { inProcess: true, needs: ['postgres'] }],
-    ['shared Redis client', 'requests-redis.mjs', { inProcess: true, needs: ['redis'] }],
+    ['shared log files', 'requests-shared-log.mjs', { inProcess: true, integrations: ['pino'] }],
+    ['shared p-queue', 'requests-p-queue.mjs', { inProcess: true, integrations: ['p-queue'] }],
+    [
+      'shared Bottleneck',
+      'requests-bottleneck.mjs',
+      { inProcess: true, needs: ['bottleneck'], integrations: ['bottleneck'] },
+    ],
+    [
+      'OpenTelemetry',
+      'requests-opentelemetry.mjs',
+      { inProcess: true, integrations: ['@opentelemetry/api'] },
+    ],
+    [
+      'shared pg.Pool',
+      'requests-pg-pool.mjs',
+      { inProcess: true, needs: ['postgres'], integrations: ['pg'] },
+    ],
+    [
+      'shared Redis client',
+      'requests-redis.mjs',
+      { inProcess: true, needs: ['redis'], integrations: ['ioredis'] },
+    ],
   ]),
   ...group('database', [
     ['PostgreSQL with a password', 'postgres.mjs', { needs: ['postgres'] }],
     ['Redis, pipeline and pub/sub', 'redis.mjs', { needs: ['redis'] }],
-    ['better-sqlite3', 'better-sqlite3.mjs', { needs: ['better-sqlite3'] }],
-    ['node:sqlite', 'node-sqlite.mjs', { needs: ['node:sqlite'] }],
+    [
+      'better-sqlite3',
+      'better-sqlite3.mjs',
+      { needs: ['better-sqlite3'], integrations: ['better-sqlite3'] },
+    ],
+    ['node:sqlite', 'node-sqlite.mjs', { needs: ['node:sqlite'], integrations: ['node:sqlite'] }],
   ]),
   ...group('input', [
     ['lines on stdin', 'stdin-lines.mjs', { input: 'one\ntwo\nthree\n' }],
@@ -100,7 +132,7 @@ export const programs: readonly Program[] = [
     ['AI SDK with tools', 'ai-sdk-tools.mjs'],
     ['LangGraph with memory', 'langgraph.mjs'],
     ['OpenAI Agents, streamed', 'openai-agents.mjs'],
-    ['global dispatcher of undici', 'global-dispatcher.mjs'],
+    ['global dispatcher of undici', 'global-dispatcher.mjs', { integrations: ['undici'] }],
     ['stream left early', 'early-break.mjs'],
     ['HTTP/2 left early', 'http2-break.mjs'],
     ['HTTP/2 with a deadline, as in gRPC', 'http2-deadline.mjs'],
@@ -145,6 +177,21 @@ export const programs: readonly Program[] = [
   ]),
 ]
 
+/** Tests of the integrations that no program above needs. */
+export const testedElsewhere: Readonly<Record<string, string>> = {
+  // The three ways in which versions of the package send commands.
+  redis: 'test/engine/shared-redis.test.ts',
+  // Needs MariaDB.
+  mysql2: 'test/engine/shared-mysql.test.ts',
+  // Imitated, because their SDKs report to a service.
+  '@sentry/node': 'test/cli/function-runs.test.ts',
+  'dd-trace': 'test/cli/function-runs.test.ts',
+  // Test runners start the program.
+  jest: 'test/cli/jest-matcher.test.ts',
+  'graceful-fs': 'test/cli/jest-matcher.test.ts',
+  vitest: 'test/cli/older-runners.test.ts',
+}
+
 /**
  * Run before each merge: a program for each way in or out of a process, unless another
  * test replays the same. The others run in a soak.
@@ -153,6 +200,8 @@ export const sampledPrograms: ReadonlySet<string> = new Set([
   'server-express.mjs',
   'requests-koa.mjs',
   'requests-shared-log.mjs',
+  'requests-p-queue.mjs',
+  'requests-opentelemetry.mjs',
   'requests-hono-stream.mjs',
   'children-git.mjs',
   'children-ipc.mjs',
