@@ -59,10 +59,10 @@ export type {
   ChaosReport,
   ContinueReport,
   FunctionCall,
-  MovedRoot,
   ProcessTask,
   ReplayReport,
-} from './process-task.js'
+} from './plans/process-task.js'
+export type { MovedRoot } from './player/moved-tape.js'
 export { eachWithin, scopesFrom, within } from './library/framework-scopes.js'
 export {
   defineAgent,

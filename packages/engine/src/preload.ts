@@ -15,8 +15,8 @@ import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
 import type { StartCall } from './process/start-agent.js'
 import { stopWith, writeJson } from './process/process-exit.js'
-import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
-import type { DeferredPreloads, ProcessTask } from './process-task.js'
+import { PRELOADS_VARIABLE, TASK_VARIABLE } from './plans/process-task.js'
+import type { DeferredPreloads, ProcessTask } from './plans/process-task.js'
 
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()

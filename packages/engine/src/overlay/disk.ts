@@ -17,3 +17,24 @@ export function lookAt(path: string): fs.Stats | undefined {
 
 /** The system's limit of links to follow; links may form a cycle. */
 export const LINKS_MAX = 40
+
+// ── entries of folders ──────────────────────────────────────────────────────
+
+const constants = fs.constants as unknown as Readonly<Record<string, number>>
+const TYPES = [
+  ['isFile', constants['UV_DIRENT_FILE']],
+  ['isDirectory', constants['UV_DIRENT_DIR']],
+  ['isSymbolicLink', constants['UV_DIRENT_LINK']],
+  ['isFIFO', constants['UV_DIRENT_FIFO']],
+  ['isSocket', constants['UV_DIRENT_SOCKET']],
+  ['isCharacterDevice', constants['UV_DIRENT_CHAR']],
+  ['isBlockDevice', constants['UV_DIRENT_BLOCK']],
+] as const
+
+export const typeOfEntry = (entry: fs.Dirent): number => TYPES.find(([is]) => entry[is]())?.[1] ?? 0
+
+export const Dirent = fs.Dirent as unknown as new (
+  name: unknown,
+  type: unknown,
+  parent: unknown,
+) => object

@@ -1,11 +1,10 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fileEffect } from '@retake/tape/format'
-import { disk, LINKS_MAX } from './disk.js'
+import { Dirent, disk, LINKS_MAX, typeOfEntry } from './disk.js'
 import { flagBits, opensEmpty, opensForWriting, opensToAppend } from './open-flags.js'
 import type { Overlay } from './overlay.js'
 import type fs from 'node:fs'
-import { Dirent, typeOfEntry } from '../boundaries/files/file-values.js'
 
 interface ListOptions {
   readonly withFileTypes?: boolean

@@ -1,7 +1,12 @@
 import { isDelivery, isEnvironmentNote } from '@retake/tape/format'
 import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/format'
-import type { MovedRoot } from '../process-task.js'
 import { changedTape } from '../secrets/redacted-tape.js'
+
+/** The folder in which a program was recorded, and the copy in which it is replayed; absolute paths. */
+export interface MovedRoot {
+  readonly recorded: string
+  readonly current: string
+}
 
 /**
  * A tape whose program is now in another folder. Served content names that folder instead of the

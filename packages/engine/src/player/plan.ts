@@ -2,7 +2,7 @@ import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/form
 import type { FileFinding } from '../file-state.js'
 import type { Leave } from '../kernel/divergence.js'
 import type { NewDelivery } from '../kernel/session.js'
-import type { MovedRoot } from '../process-task.js'
+import type { MovedRoot } from './moved-tape.js'
 import type { ToolResultPlan } from './tool-results.js'
 
 /** Policy for a step that was sent and has no answer on the tape. */

@@ -15,7 +15,7 @@ export {
   storeKey,
 } from '../secrets/signing-key.js'
 export { isSecretHeader, maskUrl } from '../headers.js'
-export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../process-task.js'
+export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../plans/process-task.js'
 export { closestName } from '../closest-name.js'
 export { checkIntact, refuseImported } from './open-for-replay.js'
 export { requireNode } from './require-node.js'

@@ -34,7 +34,6 @@ import { PostgresRows } from './postgres-rows.js'
 import { maskedParameters } from './sql-parameters.js'
 import type { NewEvent } from '@retake/tape/format'
 import { contentEncoding } from '../headers.js'
-import type { MovedRoot } from '../process-task.js'
 
 /**
  * Keeps secret values off the tape. A secret is replaced by a placeholder that names it. A replayed
@@ -194,7 +193,13 @@ export class SecretMask {
   }
 
   /** Not for a secret: in a replay in another folder, paths are replaced by the recorded ones. */
-  nameAsRecorded({ recorded, current }: MovedRoot): void {
+  nameAsRecorded({
+    recorded,
+    current,
+  }: {
+    readonly recorded: string
+    readonly current: string
+  }): void {
     const url = (folder: string): string => pathToFileURL(folder).href
     const pairs = [
       [url(current), url(recorded)],

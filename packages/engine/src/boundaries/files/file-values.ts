@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { decodeBody, encodeBody, attempt } from '@retake/tape/format'
 import { natives } from '../../kernel/natives.js'
+import { Dirent, typeOfEntry } from '../../overlay/disk.js'
 import { nativeFs } from './file-natives.js'
 import type { ResultForm } from '../patching/captured-call.js'
 
@@ -92,30 +93,11 @@ function prototypeOf(name: string, options?: object): object {
   return attempt(found, Object.prototype)
 }
 
-const constants = fs.constants as unknown as Readonly<Record<string, number>>
-const TYPES = [
-  ['isFile', constants['UV_DIRENT_FILE']],
-  ['isDirectory', constants['UV_DIRENT_DIR']],
-  ['isSymbolicLink', constants['UV_DIRENT_LINK']],
-  ['isFIFO', constants['UV_DIRENT_FIFO']],
-  ['isSocket', constants['UV_DIRENT_SOCKET']],
-  ['isCharacterDevice', constants['UV_DIRENT_CHAR']],
-  ['isBlockDevice', constants['UV_DIRENT_BLOCK']],
-] as const
-
 function describeEntry(item: unknown): unknown {
   if (!(item instanceof fs.Dirent)) return item
   const parent = (item as { parentPath?: unknown }).parentPath ?? item.path
   return { name: item.name as unknown, parent, type: typeOfEntry(item) }
 }
-
-export const typeOfEntry = (entry: fs.Dirent): number => TYPES.find(([is]) => entry[is]())?.[1] ?? 0
-
-export const Dirent = fs.Dirent as unknown as new (
-  name: unknown,
-  type: unknown,
-  parent: unknown,
-) => object
 
 function rebuildEntry(wire: unknown): unknown {
   if (typeof wire !== 'object' || wire === null || ArrayBuffer.isView(wire)) return wire

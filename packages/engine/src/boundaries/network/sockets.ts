@@ -10,7 +10,8 @@ import {
 } from '../../kernel/scope.js'
 import { replace, type Undo, undoAll } from '../patching/patch.js'
 import { isTelemetryExport } from '../patching/telemetry.js'
-import { noteSharedConnection, TapeConnection, type Target } from './tape-connection.js'
+import { noteSharedConnection, TapeConnection } from './tape-connection.js'
+import type { Target } from './written-requests.js'
 import http from 'node:http'
 import type { Session } from '../../kernel/session.js'
 

@@ -4,7 +4,7 @@ import { lostAnswer, SILENCE_MS } from '../../kernel/lost-answer.js'
 import { natives } from '../../kernel/natives.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'
-import { replaceBody, WrittenRequests } from './written-requests.js'
+import { replaceBody, type Target, WrittenRequests } from './written-requests.js'
 import type tls from 'node:tls'
 import { reportEnding } from '../patching/deliver-error.js'
 import { define } from '../patching/patch.js'
@@ -12,13 +12,6 @@ import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
 import { TapeTimer } from '../patching/tape-timer.js'
 import { PostgresSession, requestTls } from './postgres-session.js'
 import { clientPasswords } from '../shared/shared-clients.js'
-
-export interface Target {
-  readonly kind: 'tcp' | 'tls' | 'pipe'
-  readonly host?: string
-  readonly port?: number
-  readonly path?: string
-}
 
 /** Notes that a run uses a connection whose answers are not on its tape. */
 export function noteSharedConnection(

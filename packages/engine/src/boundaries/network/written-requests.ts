@@ -6,11 +6,18 @@ import type { Session } from '../../kernel/session.js'
 import { WrittenBytes } from '../patching/written-bytes.js'
 import { PostgresHandshake } from './postgres-handshake.js'
 import { MysqlHandshake, ScramMessages, type SignIn } from './sign-in.js'
-import type { Target } from './tape-connection.js'
 import { WebSocketFrames } from './websocket-frames.js'
 
 /** Maximum delay for bytes of an unfinished request. */
 const PAUSE_MS = 20
+
+/** Where a connection leads. */
+export interface Target {
+  readonly kind: 'tcp' | 'tls' | 'pipe'
+  readonly host?: string
+  readonly port?: number
+  readonly path?: string
+}
 
 export interface WrittenRequestsOptions {
   readonly target: Target

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { natives } from '../../kernel/natives.js'
-import { type CommonTask, type ProcessTask, TASK_VARIABLE } from '../../process-task.js'
+import { type CommonTask, type ProcessTask, TASK_VARIABLE } from '../../plans/process-task.js'
 import type { Session } from '../../kernel/session.js'
 
 /** Captured before the file boundary is patched. */

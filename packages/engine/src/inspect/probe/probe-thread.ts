@@ -9,7 +9,7 @@ import { UnsetVariables } from './unset-variables.js'
 import { UserBreakpoints } from './user-breakpoints.js'
 import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
-import type { ReplayReport } from '../../process-task.js'
+import type { ReplayReport } from '../../plans/process-task.js'
 
 /**
  * The process is halted immediately before this event reaches the agent, or immediately after the

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { DeliveryEvent, InitiationEvent } from '@retake/tape/format'
-import type { InspectTask } from '../../process-task.js'
+import type { InspectTask } from '../../plans/process-task.js'
 import { outsideRuns } from '../../kernel/scope.js'
 import { closeInspector, InspectorTools, type InspectedSession } from './inspector-tools.js'
 import { pauseHere } from './pause-here.js'

@@ -1,4 +1,4 @@
-import type { Divergence } from './texts/divergence-text.js'
+import type { Divergence } from '../texts/divergence-text.js'
 import type {
   Durability,
   HostFacts,
@@ -7,8 +7,9 @@ import type {
   RecordedError,
   RunDetails,
 } from '@retake/tape/format'
-import type { OrderOptions, Swap } from './player/turns.js'
-import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from './player/plan.js'
+import type { MovedRoot } from '../player/moved-tape.js'
+import type { OrderOptions, Swap } from '../player/turns.js'
+import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from '../player/plan.js'
 
 /**
  * Task of an agent process, passed by the command line in the variable `RETAKE_SESSION` and removed
@@ -94,12 +95,6 @@ export interface ReplayTask {
   readonly inspect?: InspectTask
   /** Set if the program is not in the folder in which it was recorded. */
   readonly root?: MovedRoot
-}
-
-/** The folder in which a program was recorded, and the copy in which it is replayed; absolute paths. */
-export interface MovedRoot {
-  readonly recorded: string
-  readonly current: string
 }
 
 export interface InspectTask {
