@@ -450,16 +450,15 @@ await record({ name: 'order', entry: 'agent.mjs#handle' }, handle)
 })
 
 test('a run replays without the telemetry that the server has preloaded', async () => {
-  await checkTelemetry('@opentelemetry/sdk', "Symbol.for('opentelemetry.js.api.1')")
-  await checkTelemetry('@sentry/core', "'__SENTRY__'")
-  await checkTelemetry('dd-trace', "Symbol.for('dd-trace')")
-})
-
-/** `mark`: the property of `globalThis` that the package sets. */
-async function checkTelemetry(name: string, mark: string): Promise<void> {
-  const workspace = await folderWith({
-    [`node_modules/${name}/package.json`]: '{ "main": "index.js" }',
-    [`node_modules/${name}/index.js`]: `
+  // Packages, and the property of `globalThis` that each sets.
+  for (const [name, mark] of [
+    ['@opentelemetry/sdk', "Symbol.for('opentelemetry.js.api.1')"],
+    ['@sentry/core', "'__SENTRY__'"],
+    ['dd-trace', "Symbol.for('dd-trace')"],
+  ]) {
+    const workspace = await folderWith({
+      [`node_modules/${name}/package.json`]: '{ "main": "index.js" }',
+      [`node_modules/${name}/index.js`]: `
 const { randomUUID } = require('node:crypto')
 let reported = 0
 exports.startSpan = () => {
@@ -467,11 +466,11 @@ exports.startSpan = () => {
   return [Math.random(), randomUUID(), Date.now(), new Date(), performance.now(), process.hrtime()]
 }
 `,
-    'telemetry.mjs': `
+      'telemetry.mjs': `
 import { startSpan } from '${name}'
 globalThis[${mark}] = { startSpan }
 `,
-    'agent.mjs': `
+      'agent.mjs': `
 export const handle = async (order) => {
   globalThis[${mark}]?.startSpan()
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -479,24 +478,25 @@ export const handle = async (order) => {
   globalThis[${mark}]?.startSpan()
 }
 `,
-    'server.mjs': `
+      'server.mjs': `
 import { record } from '${library}'
 import { handle } from './agent.mjs'
 const options = (input) => ({ name: 'order', entry: 'agent.mjs#handle', input })
 await Promise.all([1, 2].map((input) => record(options(input), handle)))
 `,
-  })
-  const { retake, folder } = workspace
-  const flags = ['--import', './telemetry.mjs', 'server.mjs']
-  const { stdout } = await run(process.execPath, flags, folder)
-  for (const tape of await tapesOf(workspace)) {
-    const draws = [...openTape(tape).events()].filter(({ type }) => type === 'draw')
-    expect(draws).toMatchObject([{ kind: 'Math.random' }])
-    const replayed = await retake(['replay', tape])
-    expect(replayed.code).toBe(0)
-    expect(stdout).toContain(replayed.stdout)
+    })
+    const { retake, folder } = workspace
+    const flags = ['--import', './telemetry.mjs', 'server.mjs']
+    const { stdout } = await run(process.execPath, flags, folder)
+    for (const tape of await tapesOf(workspace)) {
+      const draws = [...openTape(tape).events()].filter(({ type }) => type === 'draw')
+      expect(draws).toMatchObject([{ kind: 'Math.random' }])
+      const replayed = await retake(['replay', tape])
+      expect(replayed.code).toBe(0)
+      expect(stdout).toContain(replayed.stdout)
+    }
   }
-}
+})
 
 test('exports of OpenTelemetry that a run triggers are not part of it', async () => {
   const workspace = await folderWith({

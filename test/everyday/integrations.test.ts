@@ -26,8 +26,8 @@ describe.each(integrations)('$package', ({ package: name, versions }) => {
   test('has an everyday program, or a test of its own', () => {
     const title = programs.find((program) => program.integrations?.includes(name))?.title
     const file = testedElsewhere[name]
-    expect(title ?? file, `add a program with integrations: ['${name}']`).toBeDefined()
-    if (file !== undefined) expect(readFileSync(join(root, file), 'utf8')).toBeTruthy()
+    const isTested = title !== undefined || (file !== undefined && existsSync(join(root, file)))
+    expect(isTested, `add a program with integrations: ['${name}']`).toBe(true)
   })
 
   test('names a range that includes the version in this repository', () => {
