@@ -31,10 +31,6 @@ export const REFUSED = 'proxy request refused'
 export const tunnelNote = (target: string, isTls: boolean): string =>
   `${isTls ? 'HTTPS' : 'connection'} to ${target}`
 
-/** The target of a tunnel, from the name of its note. */
-export const notedTunnel = (name: string): string | undefined =>
-  /^(?:HTTPS|connection) to (.*)$/.exec(name)?.[1]
-
 /**
  * Error of the proxy itself, in the form that provider SDKs show: they print `error.message`. Ends
  * with a newline, for terminals.

@@ -16,8 +16,8 @@ import {
   answerProxyError,
   breakOff,
   isClientGone,
-  notedTunnel,
   REFUSED,
+  tunnelNote,
   upstreamFailure,
 } from './proxy-error.js'
 import type { ProxyServer } from './proxy-server.js'
@@ -54,7 +54,8 @@ export class ReplayingProxy {
   readonly misses: Divergence[] = []
   /** Targets that were forwarded unrecorded while recording, and are refused now. */
   readonly refusedTunnels = new Set<string>()
-  readonly #tunnels = new Set<string>()
+  /** Names of the notes of the recording. */
+  readonly #notes = new Set<string>()
   readonly #requests: RequestQueue
   readonly #options: ReplayingProxyOptions
   /** Refusals of the recording that have not been repeated yet. */
@@ -72,8 +73,7 @@ export class ReplayingProxy {
     for (const event of options.tape.events()) {
       if (event.type !== 'note') continue
       if (event.name === REFUSED) this.#refusals.push(event.text ?? '')
-      const tunnel = notedTunnel(event.name)
-      if (tunnel !== undefined) this.#tunnels.add(tunnel)
+      this.#notes.add(event.name)
     }
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
@@ -147,8 +147,11 @@ export class ReplayingProxy {
    * reported separately.
    */
   #refused(refusal: ProxyRefusal): void {
-    if (refusal.reason === 'tunnel' && this.#tunnels.has(refusal.target))
-      return void this.refusedTunnels.add(refusal.target)
+    if (refusal.reason === 'tunnel') {
+      const { target } = refusal
+      if ([true, false].some((isTls) => this.#notes.has(tunnelNote(target, isTls))))
+        return void this.refusedTunnels.add(target)
+    }
     const what = describeRefusal(refusal)
     const at = this.#refusals.indexOf(this.#options.secrets.text(what))
     if (at >= 0) return void this.#refusals.splice(at, 1)
