@@ -135,13 +135,14 @@ function loadedBy(file: string, loaded = new Set<string>()): Set<string> {
     const [, own, door = ''] = /^@retake\/(\w+)(\/[\w-]+)?$/.exec(name) ?? []
     const next = name.startsWith('.')
       ? join(dirname(file), name)
-      : own && join(root, 'packages', own, 'dist', doorFile(door))
+      : own && doorFile(join(root, 'packages', own, 'dist', door))
     if (next === undefined) loaded.add(name)
     else if (!loaded.has(next)) loadedBy(next, loaded)
   }
   return loaded
 }
 
-const FILES = new Set(['/errors', '/package-root', '/read-part', '/temporary-folder'])
-const doorFile = (door: string): string => (FILES.has(door) ? `${door}.js` : `${door}/index.js`)
+/** An entry point is a folder, or a file. */
+const doorFile = (door: string): string =>
+  existsSync(join(door, 'index.js')) ? join(door, 'index.js') : `${door}.js`
 const STATIC_IMPORT = /^(?:import|export) (?:[^'";]* from )?'([^']+)'/gm
