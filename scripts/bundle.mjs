@@ -17,6 +17,9 @@ const entries = {
   tape: [
     'packages/tape/src/index.ts',
     'packages/tape/src/format/index.ts',
+    'packages/tape/src/guards/index.ts',
+    'packages/tape/src/http/index.ts',
+    'packages/tape/src/secrets/index.ts',
     'packages/tape/src/node/index.ts',
     'packages/tape/src/browser/index.ts',
     'packages/tape/src/present/index.ts',

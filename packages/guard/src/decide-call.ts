@@ -1,4 +1,4 @@
-import type { GuardIntent } from '@retake/tape/format'
+import type { GuardIntent } from '@retake/tape/guards'
 import type { Session } from '@retake/engine/hook'
 import type { CanonicalCall } from './canonical-call.js'
 import { judgeArguments } from './contract/baseline.js'

@@ -1,5 +1,6 @@
 import { clipText, Deadline } from '@retake/tape/format'
-import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape/format'
+import type { BodyForm } from '@retake/tape/format'
+import type { CallUsage, GuardFacts } from '@retake/tape/guards'
 import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
 import { expiredApproval, requestApproval } from './approval/request-approval.js'

@@ -1,14 +1,5 @@
-import {
-  type BodyForm,
-  type Drift,
-  encodeBody,
-  type ExitReason,
-  type GuardFacts,
-  type GuardIntent,
-  type GuardStatus,
-  type RecordedError,
-  recordError,
-} from '@retake/tape/format'
+import { type BodyForm, encodeBody, type RecordedError, recordError } from '@retake/tape/format'
+import type { Drift, ExitReason, GuardFacts, GuardIntent, GuardStatus } from '@retake/tape/guards'
 import type { Operation } from '@retake/engine/hook'
 import { type Denial, GuardError } from './denials/guard-error.js'
 

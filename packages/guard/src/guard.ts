@@ -2,17 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { addOwnPackage, closestName, type RunEnd } from '@retake/engine/hook'
 import {
   type CallUsage,
-  clipText,
-  decodeBody,
-  encodeBody,
   hasRun,
   type GuardFacts,
   type GuardIntent,
   type GuardSavings,
-  recordError,
   type ResumedRun,
   SavingsTally,
-} from '@retake/tape/format'
+} from '@retake/tape/guards'
+import { clipText, decodeBody, encodeBody, recordError } from '@retake/tape/format'
 import type { ApprovalOptions } from './approval/request-approval.js'
 import { type Baseline, type OnArgumentDrift, readBaseline } from './contract/baseline.js'
 import { checkGuardOptions, checkToolOptions, callOptionProblems } from './check-options.js'

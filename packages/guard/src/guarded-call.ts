@@ -1,4 +1,5 @@
-import { decodeBody, type GuardIntent, rebuildError } from '@retake/tape/format'
+import { decodeBody, rebuildError } from '@retake/tape/format'
+import { factsOf, type GuardFacts, type GuardIntent } from '@retake/tape/guards'
 import {
   callSite,
   type Delivery,
@@ -220,7 +221,8 @@ export class GuardedCall {
   ): GuardResult | undefined {
     if (answer.type !== 'result') return undefined
     const { run, name, tool } = this
-    const { guard: facts = { status: 'done' }, error: recorded } = answer
+    const { error: recorded } = answer
+    const facts: GuardFacts = factsOf(answer) ?? { status: 'done' }
     const error =
       recorded && (native ?? rebuildError(recorded, { GuardError, ...tool?.options.errors }))
     const output = answer.as === undefined ? undefined : decodeBody(answer.as, body)

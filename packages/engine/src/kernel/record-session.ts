@@ -2,7 +2,6 @@ import type { KeyObject } from 'node:crypto'
 import type {
   BodyForm,
   EndEvent,
-  GuardFacts,
   DrawEvent,
   NewEvent,
   NoteEvent,
@@ -10,6 +9,7 @@ import type {
   RecordedError,
   WriteEvent,
 } from '@retake/tape/format'
+import type { GuardFacts } from '@retake/tape/guards'
 import { environmentNote, recordError } from '@retake/tape/format'
 import { callSite } from './call-site.js'
 import type { Overlay } from '../overlay/overlay.js'

@@ -3,13 +3,13 @@ import type {
   BodyForm,
   DeliveryEvent,
   FileBefore,
-  GuardVerdict,
   InitiationEvent,
   NewEvent,
   NoteEvent,
   OutputEvent,
   Tape,
 } from '@retake/tape/format'
+import type { GuardVerdict } from '@retake/tape/guards'
 import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import type { RetakeError } from '../errors.js'

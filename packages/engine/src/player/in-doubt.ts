@@ -7,10 +7,10 @@ import {
   type InitiationEvent,
   isDelivery,
   type NewEvent,
-  readGuards,
   type Tape,
   type TapeEvent,
 } from '@retake/tape/format'
+import { readGuards } from '@retake/tape/guards'
 import { changesDatabase } from '../boundaries/native/sql.js'
 import { errors } from '../errors.js'
 import { type FileFinding, lookAtFile } from '../file-state.js'

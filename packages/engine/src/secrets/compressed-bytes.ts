@@ -1,5 +1,6 @@
 import zlib from 'node:zlib'
-import { KnownValues, attempt } from '@retake/tape/format'
+import { KnownValues } from '@retake/tape/secrets'
+import { attempt } from '@retake/tape/format'
 
 export interface CompressionOptions {
   /** Content encoding, if it is known; gzip and zlib are also recognised by their first bytes. */

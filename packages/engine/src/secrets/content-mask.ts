@@ -1,4 +1,5 @@
-import { TEXT_MEMBERS, parseJson } from '@retake/tape/format'
+import { TEXT_MEMBERS } from '@retake/tape/secrets'
+import { parseJson } from '@retake/tape/format'
 import { unescapedJson } from './find-values.js'
 
 /** `said`: the texts of messages. `texts`: every text, as in the arguments of a tool. */

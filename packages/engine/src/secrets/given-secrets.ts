@@ -1,4 +1,5 @@
-import { KnownValues, type Tape } from '@retake/tape/format'
+import { KnownValues } from '@retake/tape/secrets'
+import type { Tape } from '@retake/tape/format'
 import { maskCompressed, mayBeCompressed } from './compressed-bytes.js'
 import { bufferOf, latin1, maskEachModelText } from './stream-mask.js'
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { keyShapes } from '@retake/tape/format'
+import { keyShapes } from '@retake/tape/secrets'
 import { errors } from '../errors.js'
 import { disk } from '../overlay/disk.js'
 import { outsideRuns } from '../kernel/scope.js'

@@ -1,4 +1,4 @@
-import { looksGenerated, strengthOf } from '@retake/tape/format'
+import { looksGenerated, strengthOf } from '@retake/tape/secrets'
 
 export interface RowValue {
   readonly column: string

@@ -1,4 +1,4 @@
-import { strengthOf } from '@retake/tape/format'
+import { strengthOf } from '@retake/tape/secrets'
 
 /** Returns what may be shown in place of a value. */
 type Hide = (name: string, value: string) => string

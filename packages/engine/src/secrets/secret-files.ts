@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { parseJson, strengthOf } from '@retake/tape/format'
+import { parseJson } from '@retake/tape/format'
+import { strengthOf } from '@retake/tape/secrets'
 import { containsSecret, looksRandom } from './secret-values.js'
 
 export interface FileSecret {

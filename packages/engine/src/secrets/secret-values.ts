@@ -1,4 +1,4 @@
-import { hasKeyShape, looksSecret } from '@retake/tape/format'
+import { hasKeyShape, looksSecret } from '@retake/tape/secrets'
 
 /** Values of settings. Replacing these words wherever they appear would damage a tape. */
 export const SETTING_VALUE =

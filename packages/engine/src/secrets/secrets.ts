@@ -8,9 +8,8 @@ import {
   maskCutKey,
   maskKeys,
   redactText,
-  attempt,
-  parseJson,
-} from '@retake/tape/format'
+} from '@retake/tape/secrets'
+import { attempt, parseJson } from '@retake/tape/format'
 import {
   type CompressionOptions,
   maskCompressed,
@@ -815,7 +814,7 @@ function hideLeaves(json: string, hidden: string): string | undefined {
   return masked
 }
 
-export { looksSecret } from '@retake/tape/format'
+export { looksSecret } from '@retake/tape/secrets'
 export { containsSecret } from './secret-values.js'
 
 const verdicts = new Map<string, { readonly value: string; readonly isSecret: boolean }>()

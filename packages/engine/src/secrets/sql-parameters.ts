@@ -1,4 +1,4 @@
-import { strengthOf } from '@retake/tape/format'
+import { strengthOf } from '@retake/tape/secrets'
 
 /**
  * Columns to which the placeholders of a statement are bound: by number for `$1` and `?`, by name

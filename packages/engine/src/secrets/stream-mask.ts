@@ -1,4 +1,5 @@
-import { parseJson, pushTo, textMembers } from '@retake/tape/format'
+import { parseJson, pushTo } from '@retake/tape/format'
+import { textMembers } from '@retake/tape/secrets'
 import { blankText } from './content-mask.js'
 
 /** Masks a whole text, or a single piece; see `SecretMask`. */

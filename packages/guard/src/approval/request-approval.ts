@@ -1,5 +1,6 @@
 import { natives, type Operation } from '@retake/engine/hook'
-import { type ApprovalFacts, type GuardIntent, reason, toWire } from '@retake/tape/format'
+import type { ApprovalFacts, GuardIntent } from '@retake/tape/guards'
+import { reason, toWire } from '@retake/tape/format'
 import { requestInFolder } from './approval-files.js'
 import { requestFromTeam } from './request-from-team.js'
 import { hasTerminal, promptTerminal } from './prompt-terminal.js'

@@ -1,4 +1,4 @@
-import type { Effect, GuardVerdict } from '@retake/tape/format'
+import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import type { Denial } from '../denials/guard-error.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
 import { ownFields } from '../data/own-data.js'

@@ -1,12 +1,5 @@
-import {
-  type ArgumentDrift,
-  decodeBody,
-  type DriftReason,
-  guardedCalls,
-  isRecord,
-  type TapeLike,
-  attempt,
-} from '@retake/tape/format'
+import { type ArgumentDrift, type DriftReason, factsOf, guardedCalls } from '@retake/tape/guards'
+import { decodeBody, isRecord, type TapeLike, attempt } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
 import { GuardError } from '../denials/guard-error.js'
 import { contractErrors } from './contract.js'
@@ -217,7 +210,7 @@ function* callsOf(tape: TapeLike): Iterable<{ readonly tool: string; readonly ar
   const succeeded = new Set<number>()
   for (const event of tape.events())
     if (event.type === 'result' && event.error === undefined) {
-      const { status = 'done', served } = event.guard ?? {}
+      const { status = 'done', served } = factsOf(event) ?? {}
       if (status === 'done' && served === undefined) succeeded.add(event.op)
     }
   for (const event of tape.events())

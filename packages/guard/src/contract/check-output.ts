@@ -1,4 +1,5 @@
-import { type Drift, keyPathText } from '@retake/tape/format'
+import type { Drift } from '@retake/tape/guards'
+import { keyPathText } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'

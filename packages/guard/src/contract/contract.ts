@@ -1,10 +1,5 @@
-import {
-  type ArgumentDrift,
-  clipText,
-  type Drift,
-  driftText,
-  keyPathText,
-} from '@retake/tape/format'
+import { type ArgumentDrift, type Drift, driftText } from '@retake/tape/guards'
+import { clipText, keyPathText } from '@retake/tape/format'
 import { type Denial, denialTable } from '../denials/guard-error.js'
 import type { GuardedToolOptions } from './guarded-tool.js'
 import { DataCheck, type FieldRules, problemText } from '../data/data-check.js'

@@ -1,4 +1,4 @@
-import type { CallUsage, Effect } from '@retake/tape/format'
+import type { CallUsage, Effect } from '@retake/tape/guards'
 import type { Contract, Schema } from './contract.js'
 
 /** Second argument of a tool. */

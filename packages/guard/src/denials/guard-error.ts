@@ -1,4 +1,4 @@
-import type { ExitReason } from '@retake/tape/format'
+import type { ExitReason } from '@retake/tape/guards'
 import { RetakeError } from '@retake/engine/hook'
 
 /** Why an action is not allowed, and an alternative. */

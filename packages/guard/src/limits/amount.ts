@@ -1,4 +1,4 @@
-import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/format'
+import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/guards'
 
 /** Spending of an earlier run that this one continues. */
 export interface Spent {

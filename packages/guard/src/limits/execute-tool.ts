@@ -1,10 +1,5 @@
-import {
-  type BodyForm,
-  type CallUsage,
-  decodeBody,
-  encodeBody,
-  type GuardFacts,
-} from '@retake/tape/format'
+import { type BodyForm, decodeBody, encodeBody } from '@retake/tape/format'
+import type { CallUsage, GuardFacts } from '@retake/tape/guards'
 import { insideTool, type Session } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { checkOf } from '../enforcement/bounds-check.js'

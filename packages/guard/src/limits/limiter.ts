@@ -1,10 +1,5 @@
-import type {
-  BodyForm,
-  CallUsage,
-  GuardFacts,
-  GuardIntent,
-  RecordedError,
-} from '@retake/tape/format'
+import type { BodyForm, RecordedError } from '@retake/tape/format'
+import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/guards'
 import { type Denial, GuardError } from '../denials/guard-error.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
 import {

@@ -1,4 +1,4 @@
-import type { CallUsage } from '@retake/tape/format'
+import type { CallUsage } from '@retake/tape/guards'
 import { GuardError } from '../denials/guard-error.js'
 import { combineUsage } from './amount.js'
 import { limitErrors } from './limit-errors.js'

@@ -1,4 +1,4 @@
-import type { CallUsage } from '@retake/tape/format'
+import type { CallUsage } from '@retake/tape/guards'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { Denial } from '../denials/guard-error.js'
 import {

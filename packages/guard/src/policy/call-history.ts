@@ -1,4 +1,4 @@
-import type { GuardStatus } from '@retake/tape/format'
+import type { GuardStatus } from '@retake/tape/guards'
 import type { CallFilter, JudgedCall } from './compiled-rule.js'
 import type { Names } from '../data/name-pattern.js'
 import { TaintTracker } from './taint-tracker.js'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import path from 'node:path'
-import { type Effect, type GuardVerdict, stableStringify, toWire } from '@retake/tape/format'
+import type { Effect, GuardVerdict } from '@retake/tape/guards'
+import { stableStringify, toWire } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
 import type { FileBounds } from '../bounds/file-bounds.js'
 import type { NetworkBounds } from '../bounds/network-bounds.js'

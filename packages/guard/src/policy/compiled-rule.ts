@@ -1,7 +1,7 @@
 import { ownFields } from '../data/own-data.js'
 import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
 import { nameTest, type NameTest } from '../data/name-pattern.js'
-import type { Effect, GuardVerdict } from '@retake/tape/format'
+import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from '../data/argument-path.js'
 import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
 import { compilePredicate } from './compile-predicate.js'

@@ -1,5 +1,6 @@
 import { containsSecret, SecretMask } from '@retake/engine/hook'
-import { clipText, type GuardVerdict } from '@retake/tape/format'
+import { clipText } from '@retake/tape/format'
+import type { GuardVerdict } from '@retake/tape/guards'
 import type { Denial } from '../denials/guard-error.js'
 import { argumentText, UNREADABLE } from '../data/argument-path.js'
 import type { CallHistory } from './call-history.js'

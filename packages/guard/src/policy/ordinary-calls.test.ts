@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Effect } from '@retake/tape/format'
+import type { Effect } from '@retake/tape/guards'
 import { guard } from '../guard.js'
 import type { Policy } from './policy.js'
 import { presets } from './presets.js'

@@ -1,4 +1,4 @@
-import type { Effect, GuardVerdict } from '@retake/tape/format'
+import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import type { FileScope, NetworkScope, ShellScope } from '../bounds/scopes.js'
 import type { Names } from '../data/name-pattern.js'
 import type { Limits } from '../limits/limits.js'

@@ -5,13 +5,10 @@ import {
   type GuardedCallOnTape,
   type GuardFacts,
   readGuards,
-  type RecordedError,
   type ResumedRun,
   type ServedFrom,
-  type Tape,
-  TapeError,
-  attempt,
-} from '@retake/tape/format'
+} from '@retake/tape/guards'
+import { type RecordedError, type Tape, TapeError, attempt } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeLock } from '@retake/tape/node'
 import {
   outsideRuns,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { GuardEnvironment } from '@retake/tape/format'
+import type { GuardEnvironment } from '@retake/tape/guards'
 import { foldersAbove } from '../paths/file-roots.js'
 
 /**

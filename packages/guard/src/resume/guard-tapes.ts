@@ -1,12 +1,6 @@
 import path from 'node:path'
-import {
-  type CallUsage,
-  type GuardIntent,
-  readGuards,
-  type ResumedRun,
-  toWire,
-  type Durability,
-} from '@retake/tape/format'
+import { type CallUsage, type GuardIntent, readGuards, type ResumedRun } from '@retake/tape/guards'
+import { toWire, type Durability } from '@retake/tape/format'
 import {
   currentSession,
   openRecording,

@@ -1,4 +1,10 @@
-import { bodyToText, GUARD_NOTES, type GuardIntent, type GuardNotes } from '@retake/tape/format'
+import {
+  bodyToText,
+  GUARD_NOTES,
+  type GuardFacts,
+  type GuardIntent,
+  type GuardNotes,
+} from '@retake/tape/guards'
 import {
   type Action,
   type Delivery,
@@ -73,10 +79,10 @@ export class NestedSession implements Session {
 
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     if (event.type !== 'result' || this.#intent === undefined) return this.#never()
-    const { as, error, guard: facts = { status: 'done' } } = event
+    const { as, error, guard = { status: 'done' } } = event
     const note = {
       op: operation.id,
-      facts,
+      facts: guard as GuardFacts,
       ...(as && { as, body: bodyToText(as, body) }),
       ...(error && { error }),
     }

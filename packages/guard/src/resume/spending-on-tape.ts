@@ -6,8 +6,8 @@ import {
   type GuardNotes,
   type GuardsOnTape,
   readGuards,
-  type Tape,
-} from '@retake/tape/format'
+} from '@retake/tape/guards'
+import type { Tape } from '@retake/tape/format'
 import {
   addCallUsage,
   type Amount,

@@ -1,4 +1,5 @@
-import { attempt, redactText, plainJson, toWire, withoutDepth } from '@retake/tape/format'
+import { attempt, plainJson, toWire, withoutDepth } from '@retake/tape/format'
+import { redactText } from '@retake/tape/secrets'
 import type { Tone } from '@retake/tape/present'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

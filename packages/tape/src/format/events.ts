@@ -1,4 +1,4 @@
-import type { GuardFacts } from '../guards/guard-facts.js'
+import type { RecordedError } from './values/recorded-error.js'
 
 /**
  * Every record that a tape can contain. A change here changes the format: AGENTS.md says when it
@@ -9,6 +9,8 @@ import type { GuardFacts } from '../guards/guard-facts.js'
  * to a child process (checked on replay). The rest frames the run.
  */
 export const TAPE_FORMAT = 1
+
+export { errorName, type RecordedError } from './values/recorded-error.js'
 
 /** Fields of every event; the writer sets `seq` and `at`. */
 export interface EventBase {
@@ -259,7 +261,7 @@ export interface DrawEvent extends EventBase {
   readonly type: 'draw'
   /** Source, for example `Date.now`, `Math.random`, `crypto.randomBytes`, `os.freemem`. */
   readonly kind: string
-  /** Wire value (see `values.ts`). */
+  /** Wire value (see `to-wire.ts`). */
   readonly value: unknown
 }
 
@@ -383,8 +385,8 @@ export interface ResultEvent extends DeliveryBase {
   readonly type: 'result'
   readonly as?: BodyForm
   readonly error?: RecordedError
-  /** For a guarded tool: what the guard did with the call. */
-  readonly guard?: GuardFacts
+  /** For a guarded tool: what the guard did with the call, as `GuardFacts` of `guards/`. */
+  readonly guard?: unknown
   /**
    * For a file with placeholders instead of secrets: proves, on the machine that recorded, that
    * some content is the recorded one. Empty if no proof could be made.
@@ -399,7 +401,7 @@ export interface DeliverEvent extends DeliveryBase {
   readonly part: string
   /** The pipe of a chunk, for child processes. */
   readonly pipe?: number
-  /** Wire value (see `values.ts`). */
+  /** Wire value (see `to-wire.ts`). */
   readonly value?: unknown
   readonly error?: RecordedError
   /** Sockets: bytes that the agent had written so far, and their digest. */
@@ -449,39 +451,10 @@ export type NewEvent<E extends TapeEvent = TapeEvent> = E extends TapeEvent
   ? Omit<E, 'seq' | 'at'>
   : never
 
-/** Encoding of a body: raw bytes, UTF-8 text, or JSON of a wire value (see `values.ts`). */
+/** Encoding of a body: raw bytes, UTF-8 text, or JSON of a wire value (see `to-wire.ts`). */
 export type BodyForm = 'bytes' | 'text' | 'json'
 
 export type HeaderPair = readonly [name: string, value: string]
-
-/** A recorded error: enough to rebuild one that no caller can distinguish. */
-export interface RecordedError {
-  /** Constructor name. */
-  readonly class: string
-  /** Nearest built-in ancestor of a custom class, if it is not `Error`. */
-  readonly base?: string
-  readonly name: string
-  readonly message: string
-  readonly stack?: string
-  /** Result of `String(error)` if it is not the usual `name: message`. */
-  readonly text?: string
-  readonly code?: string | number
-  /** Other own enumerable properties, as wire values. */
-  readonly props?: Readonly<Record<string, unknown>>
-  /** Own enumerable properties under registered symbols, by `Symbol.keyFor`. */
-  readonly symbols?: Readonly<Record<string, unknown>>
-  readonly cause?: RecordedError
-  /** Members of an AggregateError. */
-  readonly errors?: readonly RecordedError[]
-  /** Set if something other than an Error was thrown: its wire value. */
-  readonly thrown?: unknown
-}
-
-/** The name of an error in texts. Many SDKs have a class for each error, and leave its name `Error`. */
-export const errorName = ({ class: className, name = '' }: ErrorNames): string =>
-  name === '' || name === 'Error' ? className : name
-
-interface ErrorNames extends Pick<RecordedError, 'class'>, Partial<Pick<RecordedError, 'name'>> {}
 
 /**
  * Heavy events have a sha256 and a link of the chain; light ones have a CRC, and the next heavy

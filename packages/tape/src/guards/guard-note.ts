@@ -7,7 +7,7 @@ import type {
   ServedFrom,
 } from './guard-facts.js'
 import { fromBase64, toBase64 } from '../format/values/bytes.js'
-import { guardNoteProblem } from '../format/check-records.js'
+import { guardNoteProblem } from './check-guard-facts.js'
 import { parseJson } from '../format/values/json-shape.js'
 import type { TapeLike } from '../format/tape-like.js'
 

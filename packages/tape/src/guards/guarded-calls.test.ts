@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
 import type { GuardIntent } from './guard-facts.js'
-import { recordError } from '../format/values/values.js'
+import { recordError } from '../format/values/to-wire.js'
 import { guardedCalls, readGuards } from './guarded-calls.js'
 import { readRun } from '../read-model/run-view.js'
 

@@ -1,5 +1,7 @@
 import { decodeBody } from '../format/event-body.js'
-import type { BodyForm, CallEvent, NoteEvent, RecordedError } from '../format/events.js'
+import { tapeErrors } from '../format/errors.js'
+import type { BodyForm, CallEvent, NoteEvent, RecordedError, TapeEvent } from '../format/events.js'
+import { factsOf, factsProblem, intentOf, intentProblem } from './check-guard-facts.js'
 import type { GuardFacts, GuardIntent, GuardStatus } from './guard-facts.js'
 import { bodyFromText, readGuardNote, type GuardOpened, type SpentNote } from './guard-note.js'
 import type { TapeLike } from '../format/tape-like.js'
@@ -75,7 +77,9 @@ class GuardReader {
     let last: ReadCall | undefined
     for (const event of tape.events()) {
       if (event.type === 'draw') {
-        drawn = event.kind === 'guard' ? (event.value as GuardIntent) : undefined
+        drawn = intentOf(event)
+        if (event.kind === 'guard')
+          this.#require(event, intentProblem(event.value), 'has a decision of a guard that')
         if (drawn?.again === true && last !== undefined) {
           last.intent = drawn
           drawn = undefined
@@ -88,11 +92,20 @@ class GuardReader {
         drawn = undefined
       } else if (event.type === 'result') {
         const { seq, at, error, as, guard } = event
-        const facts = guard ?? { status: error ? 'failed' : 'done' }
+        if (guard !== undefined)
+          this.#require(event, factsProblem(guard), 'has facts of a guard and')
+        const facts = factsOf(event) ?? { status: error ? 'failed' : 'done' }
         this.#settle(event.op, false, { seq, at, facts, error, as, body: () => tape.body(seq) })
       } else if (event.type === 'note' && event.kind === 'attachment')
         last = this.#note(event) ?? last
     }
+  }
+
+  /** Decisions of a tape decide what is repeated, so nothing is skipped that no guard wrote. */
+  #require({ seq }: TapeEvent, problem: string | undefined, what: string): void {
+    if (problem === undefined) return
+    const { id } = this.tape.run
+    throw tapeErrors.TAPE_CORRUPT(id, { seq }, `The event ${what} ${problem}.`)
   }
 
   #begin(event: CallEvent | NoteEvent, start: CallStart): ReadCall {

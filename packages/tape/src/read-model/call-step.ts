@@ -1,4 +1,5 @@
 import type { CallEvent, RecordedError } from '../format/events.js'
+import { factsOf } from '../guards/check-guard-facts.js'
 import { exitOf, readBody, readExit, shortJson, shortText } from './readable-value.js'
 import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'
@@ -77,7 +78,7 @@ export class CallStep extends StepBase {
     const thrown = this.op.failure?.code
     // If approval was requested, its result is the reason.
     const code = verdict === 'ask' && thrown !== undefined ? String(thrown) : intent.code
-    return { ...result?.guard, ...(rule && { rule }), ...(code && { code }), policy }
+    return { ...(result && factsOf(result)), ...(rule && { rule }), ...(code && { code }), policy }
   }
 
   override get failure(): RecordedError | undefined {
@@ -138,7 +139,7 @@ export class CallStep extends StepBase {
 
 /** True if the output is missing because of a guard, not because of the tool. */
 const isDenied = ({ result }: CallOp): boolean => {
-  const { status, attempts } = result?.guard ?? {}
+  const { status, attempts } = (result && factsOf(result)) ?? {}
   if (status === 'denied') return true
   return attempts === 0 && (status === 'stopped' || status === 'in doubt')
 }

@@ -1,7 +1,7 @@
 import { gzipSync, gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
-import { recordError } from '../format/values/values.js'
+import { recordError } from '../format/values/to-wire.js'
 import { toWire } from '../format/values/to-wire.js'
 import { readRun } from './run-view.js'
 import { SITE_NOTE } from '../format/events.js'

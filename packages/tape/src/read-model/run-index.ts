@@ -15,6 +15,7 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
+import { intentOf } from '../guards/check-guard-facts.js'
 import type { GuardIntent } from '../guards/guard-facts.js'
 import { pushTo } from '../format/values/collections.js'
 import type { TraceEntry } from './lanes.js'
@@ -156,9 +157,9 @@ class RunIndexBuilder implements RunIndex {
       pushTo(this.bySocket, event.socket, op)
   }
 
-  #decided({ kind, value }: DrawEvent): void {
-    if (kind !== 'guard') return
-    const intent = value as GuardIntent
+  #decided(event: DrawEvent): void {
+    const intent = intentOf(event)
+    if (intent === undefined) return
     if (intent.again !== true) {
       this.#drawn = intent
       return

@@ -289,7 +289,7 @@ function callsOf(
       const answer = answers.get(seq)
       const facts =
         answer?.event.type === 'result'
-          ? (answer.event as { readonly guard?: { readonly approval?: ApprovalFacts } }).guard
+          ? (answer.event.guard as { readonly approval?: ApprovalFacts } | undefined)
           : undefined
       const approval = approvals.get(seq) ?? facts?.approval
       return {

@@ -1,5 +1,6 @@
 import net from 'node:net'
-import { fromWire, Http1Scanner, rebuildError, toWire } from '@retake/tape/format'
+import { fromWire, rebuildError, toWire } from '@retake/tape/format'
+import { Http1Scanner } from '@retake/tape/http'
 import { lostAnswer, SILENCE_MS } from '../../kernel/lost-answer.js'
 import { natives } from '../../kernel/natives.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'

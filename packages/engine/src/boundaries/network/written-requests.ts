@@ -1,4 +1,4 @@
-import { Http1Scanner, type Http1Request } from '@retake/tape/format'
+import { Http1Scanner, type Http1Request } from '@retake/tape/http'
 import { siteField } from '../../kernel/call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../kernel/natives.js'

@@ -1,5 +1,6 @@
 import { types } from 'node:util'
-import { clipText, DESCRIBED_WORDS } from '@retake/tape/format'
+import { clipText } from '@retake/tape/format'
+import { DESCRIBED_WORDS } from '@retake/tape/present'
 
 /** A described value on one line, at most `most` characters long. */
 export function printDescribed(json: unknown, most = 200): string {

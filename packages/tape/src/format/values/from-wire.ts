@@ -1,5 +1,5 @@
 import { fromBase64 } from './bytes.js'
-import type { RecordedError } from '../events.js'
+import type { RecordedError } from './recorded-error.js'
 import { VALUE_DEPTH_MAX } from './json-shape.js'
 import { setOwn } from './stable-stringify.js'
 

@@ -3,7 +3,8 @@ import { inspect, types } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RecordedError } from '../events.js'
-import { rebuildError, recordError } from './values.js'
+import { rebuildError } from './from-wire.js'
+import { recordError } from './to-wire.js'
 
 const throughTape = (thrown: unknown): unknown =>
   rebuildError(JSON.parse(JSON.stringify(recordError(thrown))) as RecordedError)

@@ -1,5 +1,5 @@
 import { toBase64 } from './bytes.js'
-import type { RecordedError } from '../events.js'
+import type { RecordedError } from './recorded-error.js'
 import { builtInClass, FIELD } from './from-wire.js'
 import { keyPathText } from './key-path-text.js'
 import { setOwn } from './stable-stringify.js'
@@ -14,7 +14,15 @@ export interface ToWireOptions {
   readonly valuesMax?: number
 }
 
-/** Encodes `value` as plain JSON; see `ToWireOptions` for what may be lost. */
+/**
+ * Encodes any JavaScript value as plain JSON, which `fromWire` reads.
+ *
+ * A value that JSON cannot express becomes an object with the key `$`, for example
+ * `{"$":"bigint","v":"12"}`; an object that has its own `$` key is wrapped in
+ * `{"$":"object","v":…}`. Not promised: identity (a value that occurs twice is stored twice), holes
+ * in arrays (they become `undefined`), extra properties on arrays. Cycles, functions and prototypes
+ * cannot be stored and are reported through `onLoss`.
+ */
 export const toWire = (value: unknown, options: ToWireOptions = {}): unknown =>
   new WireEncoder(options.onLoss, options.valuesMax).encode(value)
 

@@ -3,8 +3,11 @@ import { inspect } from 'node:util'
 import { runInNewContext, runInThisContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeBody, encodeBody, fromWire, stableStringify, toWire, wireEqual } from './values.js'
+import { decodeBody, encodeBody } from '../event-body.js'
+import { fromWire } from './from-wire.js'
 import { plainJson } from './plain-json.js'
+import { stableStringify, wireEqual } from './stable-stringify.js'
+import { toWire } from './to-wire.js'
 
 const throughJson = (value: unknown): unknown => fromWire(JSON.parse(JSON.stringify(toWire(value))))
 

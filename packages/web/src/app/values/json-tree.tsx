@@ -1,4 +1,4 @@
-import { count, plural } from '@retake/tape/present'
+import { count, DESCRIBED_WORDS, plural } from '@retake/tape/present'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type KeyboardEvent,
@@ -16,7 +16,6 @@ import { treeAction, type TreeRow, treeRows } from '../design/tree.js'
 import { joinPath, keysWithin } from './field-path.js'
 import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
 import { LongText, VisibleText } from './text.js'
-import { DESCRIBED_WORDS } from '@retake/tape'
 import type { Clipped } from '../../model/run-source.js'
 
 /**

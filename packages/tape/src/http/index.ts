@@ -1,0 +1,2 @@
+/** HTTP/1 messages in raw bytes, without a platform. */
+export * from './http1.js'
