@@ -187,6 +187,35 @@ describe.each(packageNames)('package %s', (name) => {
   })
 })
 
+/**
+ * The heart of the product: what a tape says, and how a run is recorded and played. A newcomer reads
+ * these folders first. They import themselves and the format, nothing else: no capability, no
+ * boundary, no platform.
+ */
+const kernelFolders = ['tape/src/format']
+
+/** What a file of the kernel must not import, each as a sentence that says what to change. */
+function kernelComplaints(folder: string, found: Import): string[] {
+  if (found.specifier === '@retake/tape/format') return []
+  if (found.specifier.startsWith('.')) {
+    const inside = relative(
+      join(packagesFolder, folder),
+      resolve(dirname(found.file), found.specifier),
+    )
+    if (!inside.startsWith('..')) return []
+  }
+  return [say(found, `${folder} imports nothing outside itself. Hand it in through a port.`)]
+}
+
+test.each(kernelFolders)('%s imports only itself', (folder) => {
+  const [name = ''] = folder.split('/')
+  const complaints = importsOf(name)
+    .filter(({ file }) => file.startsWith(join(packagesFolder, folder, sep)))
+    .filter(({ file }) => !file.includes('.test.'))
+    .flatMap((found) => kernelComplaints(folder, found))
+  expect(complaints, complaints.join('\n')).toEqual([])
+})
+
 /** Folders that read steps, providers or edits; none of them is needed to record. */
 const readingFolders = ['player', 'proxy', 'testing', 'policy-files', 'verbs']
 
@@ -201,7 +230,9 @@ test.each(['engine', 'guard'])('package %s loads only the format of tapes to rec
           moduleRequest.value === '@retake/tape' && entries.some(({ isType }) => !isType),
       ),
     )
-  expect(loading, "import values from '@retake/tape/format' instead").toEqual([])
+  expect(loading, "import values from '@retake/tape/format', /guards, /http or /secrets").toEqual(
+    [],
+  )
 })
 
 test.each(withoutDependencies)('package %s has no third-party dependency', (name) => {
@@ -251,4 +282,9 @@ test('upward, deep and platform imports are named with their remedy', () => {
   ])
   expect(complaintsAbout('tape', from('tape/src/node/file.ts', 'node:fs'))).toEqual([])
   expect(complaintsAbout('engine', from('engine/src/x.ts', '@retake/tape/node'))).toEqual([])
+  const inFormat = (specifier: string) =>
+    kernelComplaints('tape/src/format', from('tape/src/format/values/x.ts', specifier))
+  expect(inFormat('../../guards/index.js')).toEqual([expect.stringContaining('through a port')])
+  expect(inFormat('node:fs')).toEqual([expect.stringContaining('through a port')])
+  expect(inFormat('../events.js')).toEqual([])
 })

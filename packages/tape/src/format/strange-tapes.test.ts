@@ -69,7 +69,6 @@ describe('an event that no recorder writes is named', () => {
     ['an error without a message', { type: 'end', error: { class: 'Error' } }, '"message"'],
     ['a scope of an unknown kind', { ...request, within: [{ kind: 'x', name: 'a' }] }, '"within"'],
     ['a second run record', { ...run, seq: 1 }, 'Only the first event'],
-    ['a decision without a guard', { type: 'draw', kind: 'guard', value: null }, 'decision'],
   ])('%s', (_, event, why) => {
     write([{ event }])
     expect(errorOf()).toEqual({ code: 'TAPE_CORRUPT', seq: 1, why: expect.stringContaining(why) })

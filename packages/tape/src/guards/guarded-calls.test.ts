@@ -114,3 +114,19 @@ test('spending beside results is reported once: attempts only of calls without a
     [again, 'pay', 3],
   ])
 })
+
+test.each([
+  ['a decision', (tape: EventScript) => tape.add({ type: 'draw', kind: 'guard', value: null })],
+  [
+    'facts of a result',
+    (tape: EventScript) =>
+      tape.add({ type: 'result', op: tape.tool('pay', {}), guard: { status: 'free' } }),
+  ],
+])('%s that no guard wrote is named, and steps are shown without it', (_, write) => {
+  const tape = new EventScript()
+  const seq = write(tape)
+  tape.tool('pay', {})
+  const [corrupt, where] = [{ code: 'TAPE_CORRUPT', seq }, expect.stringContaining('guard')]
+  expect(() => readGuards(tape)).toThrow(expect.objectContaining({ ...corrupt, why: where }))
+  expect(readRun(tape).recordedSteps.every(({ guard }) => guard === undefined)).toBe(true)
+})
