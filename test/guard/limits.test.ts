@@ -1,3 +1,4 @@
+import { factsOf } from '@retake/tape/guards'
 import { openTape } from '@retake/tape/node'
 import type { GuardResult } from 'retake'
 import { describe, expect, test } from 'vitest'
@@ -57,8 +58,9 @@ function compareTape(run: Run, results: readonly GuardResult[]): void {
   const told = new Map<number, string>()
   for (let seq = 0; seq < tape.count; seq += 1) {
     const event = tape.event(seq)
-    if (event.type === 'result' && event.guard)
-      told.set(event.op, `${event.guard.status} ${event.guard.exitReason}`)
+    const facts = event.type === 'result' ? factsOf(event) : undefined
+    if (facts !== undefined && 'op' in event)
+      told.set(event.op, `${facts.status} ${facts.exitReason}`)
   }
   expect(results.map(({ step }) => told.get(step.event))).toEqual(
     results.map(({ status, exitReason }) => `${status} ${exitReason}`),
