@@ -47,44 +47,47 @@ const post = {
 }
 const failure = { class: 'TypeError', name: 'TypeError', message: 'no wind', code: 'E_WIND' }
 
-/** Every type of event, and every way to store a body. */
+/**
+ * Every type of event, and every way to store a body. The run continues another one, so the event at
+ * position 1 has the number 7, by which others name it.
+ */
 const events = [
   [{ type: 'draw', kind: 'Date.now', value: 1_763_180_000_001 }],
   [{ type: 'draw', kind: 'Math.random', value: 0.123456789 }],
   [{ type: 'note', kind: 'mark', name: 'start', text: 'tab\tquote"newline\nsnow ☃ 😀' }],
   [{ type: 'timer', kind: 'timeout', ms: 30_000 }],
   [post, ask('Weather in Zürich?')],
-  [{ type: 'response', op: 5, status: 200, statusText: 'OK', headers: [['x-id', 'r1']] }],
-  [{ type: 'deliver', op: 5, part: 'chunk' }, 'data: {"text":"Let me "}\n\n'],
-  [{ type: 'deliver', op: 5, part: 'chunk' }, 'data: {"text":"look."}\n\n'],
-  [{ type: 'deliver', op: 5, part: 'end' }],
+  [{ type: 'response', op: 11, status: 200, statusText: 'OK', headers: [['x-id', 'r1']] }],
+  [{ type: 'deliver', op: 11, part: 'chunk' }, 'data: {"text":"Let me "}\n\n'],
+  [{ type: 'deliver', op: 11, part: 'chunk' }, 'data: {"text":"look."}\n\n'],
+  [{ type: 'deliver', op: 11, part: 'end' }],
   [
     { type: 'call', kind: 'tool', name: 'weather', as: 'json', site: 'agent.mjs:20:5' },
     '["Zürich"]',
   ],
-  [{ type: 'result', op: 10, as: 'json' }, JSON.stringify({ days: Array(60).fill('sunny, 20°') })],
+  [{ type: 'result', op: 16, as: 'json' }, JSON.stringify({ days: Array(60).fill('sunny, 20°') })],
   [post, ask('Weather in Zürich?', 'Let me look.', 'sunny')],
   [post, ask('Weather in Zürich?', 'Let me look.', 'sunny')],
   [{ type: 'call', kind: 'tool', name: 'weather', as: 'json' }, '["Zürich"]'],
-  [{ type: 'result', op: 14, as: 'json' }, JSON.stringify({ days: Array(60).fill('sunny, 20°') })],
-  [{ type: 'call', kind: 'tool', name: 'wind', as: 'json', sync: true }],
-  [{ type: 'result', op: 16, error: failure }],
+  [{ type: 'result', op: 20, as: 'json' }, JSON.stringify({ days: Array(60).fill('sunny, 20°') })],
+  [{ type: 'call', kind: 'tool', name: 'wind', sync: true }],
+  [{ type: 'result', op: 22, error: failure }],
   [{ type: 'work', name: 'zlib.gzip' }],
-  [{ type: 'deliver', op: 18, part: 'end' }],
+  [{ type: 'deliver', op: 24, part: 'end' }],
   [{ type: 'socket', kind: 'tls', host: 'db.example', port: 5432 }],
   [
-    { type: 'deliver', op: 20, part: 'chunk', written: 8, digest: 'cd'.repeat(32) },
+    { type: 'deliver', op: 26, part: 'chunk', written: 8, digest: 'cd'.repeat(32) },
     Buffer.from([0, 255, 10, 9]),
   ],
-  [{ type: 'deliver', op: 4, part: 'fire' }],
+  [{ type: 'deliver', op: 10, part: 'fire' }],
   [{ type: 'output', stream: 'stdout' }, 'It is sunny in Zürich.\n'],
   [{ type: 'call', kind: 'process', name: 'spawn', title: 'docs', as: 'json' }, '{"file":"docs"}'],
-  [{ type: 'write', op: 24 }, '{"jsonrpc":"2.0","id":0,"method":"tools/list"}\n'],
+  [{ type: 'write', op: 30 }, '{"jsonrpc":"2.0","id":0,"method":"tools/list"}\n'],
   [
-    { type: 'deliver', op: 24, part: 'chunk', pipe: 1, written: 47, digest: 'ef'.repeat(32) },
+    { type: 'deliver', op: 30, part: 'chunk', pipe: 1, written: 47, digest: 'ef'.repeat(32) },
     '{"jsonrpc":"2.0","id":0,"result":{"tools":[]}}\n',
   ],
-  [{ type: 'write', op: 24, as: 'json' }, '{"bye":true}'],
+  [{ type: 'write', op: 30, as: 'json' }, '{"bye":true}'],
   ...Array.from({ length: 40 }, (_, i) => [{ type: 'draw', kind: 'Math.random', value: i / 64 }]),
   [{ type: 'end', exitCode: 0 }],
 ]

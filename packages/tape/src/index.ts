@@ -41,4 +41,11 @@ export type { RunCard } from './findings/run-card.js'
 export type * from './findings/run-comparison.js'
 export type { TrialTable } from './findings/trial-table.js'
 
+export {
+  FORMAT_RULES,
+  type FormatCode,
+  type FormatProblem,
+  type FormatReport,
+  validateTape,
+} from './validate/validate-tape.js'
 export { mapConcurrent } from './format/values/map-concurrent.js'

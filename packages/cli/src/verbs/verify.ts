@@ -2,8 +2,9 @@ import { tapesOf, writeOrReport } from '@retake/runner/verify'
 import { type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
+import { type Tape, validateTape } from '@retake/tape'
+import { nodePlatform, openFileSource, openTape } from '@retake/tape/node'
+import { plural } from '@retake/tape/present'
 import { changedFileLines } from '@retake/runner/agent'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
 import { FOUND } from '@retake/runner/command-line'
@@ -14,6 +15,7 @@ import {
   Progress,
   tableLines,
   cutWidthOf,
+  printableLine,
   printJson,
   linesOf,
 } from '@retake/runner/terminal'
@@ -43,6 +45,8 @@ In a GitHub workflow, findings are annotated at the line of your code, and the j
 table of all tapes.`,
   options: {
     '--integrity-only': 'do not replay the programs',
+    '--format':
+      'only check the tapes against every rule of the format, one line per problem; for writers in other languages',
     '--allow-cut-off': 'accept the tape of a killed run, which has no end',
     '--strict-files':
       'report a finding if a project file has changed since the run read it (default: a warning; the recorded content is served)',
@@ -59,10 +63,12 @@ table of all tapes.`,
     'retake verify test/tapes --junit retake.xml',
     'retake verify .retake/runs --integrity-only --json',
     'retake verify test/tapes --manifest digests.json',
+    'retake verify --format python.tape',
   ],
   async run(options, names) {
     const store = options.store
     const files = names.flatMap((name) => tapesOf(name, store))
+    if (options.flag('format')) return checkFormat(files, options.json)
     const junit = options.text('junit')
     // Checked first, so that no work is wasted.
     if (junit !== undefined)
@@ -112,6 +118,26 @@ table of all tapes.`,
     return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
 } satisfies Verb
+
+/** Prints each problem with its code and position. Nothing is replayed, and parents are not read. */
+function checkFormat(files: readonly string[], isJson: boolean): number {
+  const reports = files.map((file) => ({
+    tape: file,
+    ...validateTape(nodePlatform, openFileSource(file)),
+  }))
+  for (const report of reports) {
+    if (isJson) printJson(report)
+    else
+      for (const { offset, seq, code, why } of report.problems) {
+        const event = seq === undefined ? '' : `, event ${seq}`
+        console.log(printableLine(`${report.tape}: byte ${offset}${event}: ${code}: ${why}`))
+      }
+  }
+  const wrong = reports.filter(({ valid }) => !valid).length
+  const outcome = wrong === 0 ? 'all valid' : `${wrong} not valid`
+  process.stderr.write(`${plural(files.length, 'tape')}, ${outcome}\n`)
+  return wrong === 0 ? 0 : FOUND
+}
 
 /** Skips unreadable tapes, which start nothing and are reported later. */
 function checkTrust(file: string): void {

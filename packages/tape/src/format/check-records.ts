@@ -4,6 +4,7 @@ import {
   any,
   type Check,
   type Fields,
+  type ObjectCheck,
   flag,
   hash,
   listOf,
@@ -64,7 +65,7 @@ const errorFields = object({
 const delivery: Fields = { op: natural, from: optional(natural) }
 
 /** The fields of each event; `seq` and `at` are checked for all of them. */
-const EVENTS: { readonly [Type in TapeEvent['type']]: Check } = {
+const EVENTS: { readonly [Type in TapeEvent['type']]: ObjectCheck } = {
   run: object({
     format: oneOf(TAPE_FORMAT),
     id: runId,
@@ -92,7 +93,7 @@ const EVENTS: { readonly [Type in TapeEvent['type']]: Check } = {
     error: optional(recordedError),
   }),
   seal: object({ count: natural, root: text, key: optional(text), signature: optional(text) }),
-  draw: object({ kind: text }),
+  draw: object({ kind: text, value: any }),
   request: object({
     seam: oneOf('fetch', 'http', 'http2'),
     method: text,
@@ -110,9 +111,21 @@ const EVENTS: { readonly [Type in TapeEvent['type']]: Check } = {
     sync: optional(flag),
     site,
     within,
+    file: optional(
+      object({
+        path: text,
+        size: optional(natural),
+        at: optional(natural),
+        length: natural,
+        isCut: optional(flag),
+        content: optional(text),
+        proof: optional(text),
+        isShared: optional(flag),
+      }),
+    ),
   }),
   // Programs pass anything as the delay.
-  timer: object({ kind: oneOf('timeout', 'interval', 'immediate') }),
+  timer: object({ kind: oneOf('timeout', 'interval', 'immediate'), ms: any }),
   work: object({ name: text }),
   socket: object({
     kind: oneOf('tcp', 'tls', 'pipe'),
@@ -135,12 +148,14 @@ const EVENTS: { readonly [Type in TapeEvent['type']]: Check } = {
     ...delivery,
     as: form,
     error: optional(recordedError),
+    guard: any,
     proof: optional(text),
   }),
   deliver: object({
     ...delivery,
     part: text,
     pipe: optional(natural),
+    value: any,
     error: optional(recordedError),
     written: optional(natural),
     digest: optional(text),
@@ -170,6 +185,7 @@ export function laterReference(event: TapeEvent, seq: number): string | undefine
 }
 
 const ENVELOPE = object({
+  crc: optional(text),
   stored: optional(natural),
   size: optional(natural),
   sha: optional(hash),
@@ -201,6 +217,7 @@ const DETAILS = object({
   entry: optional(systemText),
   args: optional(listOf(systemText)),
   cwd: optional(systemText),
+  input: any,
   inputProof: optional(text),
   tags: optional(texts),
   proof: optional(text),
@@ -256,4 +273,19 @@ const DETAILS = object({
 export function detailsProblem(value: unknown): string | undefined {
   const problem = DETAILS(value)
   return problem && `The record of the run details ${problem}.`
+}
+
+/** Fields of every event. */
+const EVENT_BASE = new Set(['seq', 'at', 'type', 'hides', 'salt'])
+
+/** Fields that no reader knows. Readers ignore them; a writer that writes one made a mistake. */
+export function unknownFields(kind: 'event' | 'envelope' | 'details', value: object): string[] {
+  const { fields } =
+    kind === 'envelope'
+      ? ENVELOPE
+      : kind === 'details'
+        ? DETAILS
+        : EVENTS[(value as TapeEvent).type]
+  const names = Object.keys(value).filter((name) => !fields.has(name))
+  return kind === 'event' ? names.filter((name) => !EVENT_BASE.has(name)) : names
 }

@@ -23,6 +23,8 @@ export interface EventBase {
    * recorded.
    */
   readonly hides?: readonly string[]
+  /** Heavy events of a run with receipts: random, so that nobody can guess what a hash covers. */
+  readonly salt?: string
 }
 
 // ── Frame ───────────────────────────────────────────────────────────────────

@@ -55,6 +55,10 @@ export class Frame {
     return this.#platform.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
   }
 
+  get envelopeText(): string {
+    return this.#platform.text(this.#bytes, this.#start + this.line.eventBytes + 1, this.#end)
+  }
+
   /** The event text as bytes, as hashes cover it. */
   get eventBytes(): Uint8Array {
     return this.#bytes.subarray(this.#start, this.#start + this.line.eventBytes)
@@ -68,9 +72,7 @@ export class Frame {
   /** The same for the envelope. */
   envelope(): Envelope {
     return (this.#envelope ??= this.#checked(() => {
-      const start = this.#start + this.line.eventBytes + 1
-      const text = this.#platform.text(this.#bytes, start, this.#end)
-      const envelope = parseEnvelope(text, this.line.seq)
+      const envelope = parseEnvelope(this.envelopeText, this.line.seq)
       // A scan reads the number from the start of the line.
       if ((envelope.stored ?? 0) !== this.line.stored)
         throw new RecordFault('Its envelope names two lengths.')

@@ -141,7 +141,7 @@ function checkTornTail(
 }
 
 /** True if a block of a packed tape, or the start of one, is at `offset`. */
-function startsBlock(window: ByteWindow, offset: number): boolean {
+export function startsBlock(window: ByteWindow, offset: number): boolean {
   const index = window.show(offset, 3)
   return window.bytes[index] === 0x7b && window.bytes[index + 2] === 0x70
 }

@@ -68,17 +68,21 @@ export const mapOf =
     return undefined
   }
 
-export function object(fields: Fields): Check {
-  const entries = Object.entries(fields)
-  return (value) => {
+/** A check of an object that names the fields it knows. */
+export type ObjectCheck = Check & { readonly fields: ReadonlySet<string> }
+
+export function object(fields: Fields): ObjectCheck {
+  const entries = Object.entries(fields).filter(([, field]) => field !== any)
+  const check: Check = (value) => {
     if (!isRecord(value)) return 'is not an object'
-    for (const [name, check] of entries) {
+    for (const [name, field] of entries) {
       // Own fields only: a field named like a member of `Object.prototype` is not there.
-      const problem = check(Object.hasOwn(value, name) ? value[name] : undefined)
+      const problem = field(Object.hasOwn(value, name) ? value[name] : undefined)
       if (problem !== undefined) return `has a field "${name}" that ${problem}`
     }
     return undefined
   }
+  return Object.assign(check, { fields: new Set(Object.keys(fields)) })
 }
 
 export const pairs: Check = (value) => {
