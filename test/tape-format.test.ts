@@ -37,10 +37,11 @@ describe.each([...valid, ...damaged])('the fixture %s', (name) => {
   test('is judged as its JSON says, in Node.js and in browsers', () => {
     const report = validateTape(nodePlatform, source)
     expect(report).toMatchObject({ valid: problems.length === 0, state, tornBytes })
-    expect(report.problems.map(({ why: _, ...problem }) => problem)).toEqual(problems)
+    expect(report.problems).toEqual(problems.map((problem) => expect.objectContaining(problem)))
     expect(report.problems.every(({ why }) => why.endsWith('.'))).toBe(true)
     // Browsers check signatures later.
-    if (name !== 'damaged/signature') expect(validateTape(browserPlatform, source)).toEqual(report)
+    const { problems: seen } = validateTape(browserPlatform, source)
+    expect(seen).toEqual(name === 'damaged/signature' ? [] : report.problems)
   })
 
   test('has a problem only if it is damaged', () =>

@@ -1,4 +1,4 @@
-import type { Message, MessagePart } from '../providers/message.js'
+import type { Message, MessagePart } from '../providers/specification/message.js'
 import { hashText } from '../format/values/hash-text.js'
 import { asJson, parseContainer } from './json-value.js'
 import { align } from './align.js'

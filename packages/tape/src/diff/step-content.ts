@@ -1,7 +1,7 @@
 import type { CallDetail, Step } from '../read-model/step.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { isRecord } from '../format/values/json-shape.js'
-import { type Message, type MessagePart, messageText } from '../providers/message.js'
+import { type Message, type MessagePart, messageText } from '../providers/specification/message.js'
 import { utf8 } from '../format/values/bytes.js'
 import { hashBytes, hashText } from '../format/values/hash-text.js'
 import { conversationMembers } from '../providers/find-provider.js'

@@ -8,7 +8,7 @@ import { toWire } from '../format/values/to-wire.js'
 import { answerFormat } from '../providers/find-provider.js'
 import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
 import { isRecord, type JsonRecord, recordOf } from '../format/values/json-shape.js'
-import { makeReply } from '../providers/reply.js'
+import { makeReply } from '../providers/specification/reply.js'
 import { fromBase64, toBase64, utf8 } from '../format/values/bytes.js'
 
 /**

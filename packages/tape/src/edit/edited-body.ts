@@ -4,8 +4,8 @@ import { headerValue } from '../http/http1.js'
 import { isRecord, recordOf } from '../format/values/json-shape.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { answerFormat } from '../providers/find-provider.js'
-import type { AnswerFormat } from '../providers/provider.js'
-import { sseFrame } from '../providers/wire-answer.js'
+import type { AnswerFormat } from '../providers/specification/provider.js'
+import { sseFrame } from '../providers/specification/wire-answer.js'
 import { type Payload, payloadBytes } from './answer-payload.js'
 
 const OF_BODY = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer'])

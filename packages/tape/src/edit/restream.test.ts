@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { parseSse, type SseEvent } from '../http/sse.js'
 import type { JsonRecord } from '../format/values/json-shape.js'
 import { answerFormat } from '../providers/find-provider.js'
-import type { AnswerFormat } from '../providers/provider.js'
-import { sseFrame } from '../providers/wire-answer.js'
-import { textPieces } from '../providers/reply.js'
+import type { AnswerFormat } from '../providers/specification/provider.js'
+import { sseFrame } from '../providers/specification/wire-answer.js'
+import { textPieces } from '../providers/specification/reply.js'
 
 const formatOf = (api: string): AnswerFormat => {
   const format = answerFormat(api)

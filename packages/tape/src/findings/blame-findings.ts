@@ -1,4 +1,4 @@
-import type { Message } from '../providers/message.js'
+import type { Message } from '../providers/specification/message.js'
 
 /**
  * Result of a search for causes, as data: stored beside a run, printed by `retake blame`, shown in

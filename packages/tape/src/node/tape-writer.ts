@@ -262,7 +262,7 @@ function saltedJson(event: NewEvent, json?: string): string | undefined {
   if (!isHeavy(event.type)) return json
   const salt = randomBytes(SALT_BYTES).toString('base64url')
   // Events of a copied tape have a salt, which is not reused.
-  const { salt: _, ...rest } = event as NewEvent & { readonly salt?: string }
+  const { salt: _, ...rest } = event
   const unsalted = json ?? eventJson(rest)
   return `${unsalted.slice(0, -1)},"salt":"${salt}"}`
 }

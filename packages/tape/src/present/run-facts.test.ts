@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NO_USAGE } from '../providers/usage.js'
+import { NO_USAGE } from '../providers/specification/usage.js'
 import type { RunTotals } from '../read-model/step.js'
 import { costText, countCalls, runEnd, runStatus, tokensText } from './run-facts.js'
 

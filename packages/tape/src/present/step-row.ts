@@ -1,5 +1,5 @@
 import { clipText } from '../format/values/clip-text.js'
-import { originOf, type StepOrigin } from '../read-model/step.js'
+import { originOf, type StepOrigin } from '../edit/step-origin.js'
 import type { Step, StepKind, StepState } from '../read-model/step.js'
 import type { RunTotals } from '../read-model/step.js'
 import type { Tape } from '../format/tape.js'

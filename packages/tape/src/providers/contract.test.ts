@@ -5,11 +5,16 @@ import { joinBytes } from '../format/values/bytes.js'
 import { readStream } from '../http/event-frames.js'
 import { APIS, clientProvider, conversationMembers, findApi, PROVIDERS } from './find-provider.js'
 import { parseJson, type JsonRecord } from '../format/values/json-shape.js'
-import type { Message } from './message.js'
+import type { Message } from './specification/message.js'
 import { openaiChat } from './openai/chat.js'
-import type { DecodedResponse, ModelApi, ProviderAnswer, ProviderRequest } from './provider.js'
-import { makeReply, type Reply, type ReplyRequest } from './reply.js'
-import type { WireAnswer } from './wire-answer.js'
+import type {
+  DecodedResponse,
+  ModelApi,
+  ProviderAnswer,
+  ProviderRequest,
+} from './specification/provider.js'
+import { makeReply, type Reply, type ReplyRequest } from './specification/reply.js'
+import type { WireAnswer } from './specification/wire-answer.js'
 
 /** A request to one API, from `examples.json` of the provider's folder. */
 interface Example {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
 import { readRun } from '../read-model/run-view.js'
 import { APIS, findApi, unknownHttp } from './find-provider.js'
-import type { ModelApi, ProviderRequest } from './provider.js'
+import type { ModelApi, ProviderRequest } from './specification/provider.js'
 
 const post = (url: string, json: unknown): ProviderRequest => ({
   method: 'POST',

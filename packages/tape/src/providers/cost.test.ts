@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { costUsd, findPrice } from './cost.js'
-import { addUsage, NO_USAGE, type Usage } from './usage.js'
+import { addUsage, NO_USAGE, type Usage } from './specification/usage.js'
 
 const usage = (classes: Partial<Usage>): Usage => ({ ...NO_USAGE, ...classes })
 

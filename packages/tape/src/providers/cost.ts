@@ -1,6 +1,6 @@
-import type { Price, PriceTable } from './price.js'
+import type { Price, PriceTable } from './specification/price.js'
 import { PROVIDERS } from './find-provider.js'
-import type { Usage } from './usage.js'
+import type { Usage } from './specification/usage.js'
 import { defined } from '../format/values/json-shape.js'
 
 /**

@@ -1,8 +1,8 @@
 import { defined, errorMessage } from '../format/values/json-shape.js'
 import * as list from './list.js'
 import { openai } from './openai/index.js'
-import type { AnswerFormat, ArrivedRequest, ModelApi, Provider } from './provider.js'
-import type { ProviderRequest, ScriptedFormat } from './provider.js'
+import type { AnswerFormat, ArrivedRequest, ModelApi, Provider } from './specification/provider.js'
+import type { ProviderRequest, ScriptedFormat } from './specification/provider.js'
 
 /** OpenAI comes first: many others use its paths. */
 export const PROVIDERS: readonly Provider[] = [

@@ -3,8 +3,8 @@ import { findApi } from './find-provider.js'
 import { messagesApi } from './anthropic/messages.js'
 import { openaiChat } from './openai/chat.js'
 import { openaiResponses } from './openai/responses.js'
-import { toolCallsIn } from './message.js'
-import type { ProviderRequest } from './provider.js'
+import { toolCallsIn } from './specification/message.js'
+import type { ProviderRequest } from './specification/provider.js'
 import type { SseEvent } from '../http/sse.js'
 
 const post = (url: string, json: unknown, headers: [string, string][] = []): ProviderRequest => ({

@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { bedrockEvent } from '../../test-support/event-frame.js'
 import { EventScript } from '../../test-support/event-script.js'
-import type { PriceTable } from './price.js'
+import type { PriceTable } from './specification/price.js'
 import { costUsd } from './cost.js'
 import { readRun } from '../read-model/run-view.js'
 import type { Step } from '../read-model/step.js'
-import { messageText, type Message } from './message.js'
-import type { Usage } from './usage.js'
+import { messageText, type Message } from './specification/message.js'
+import type { Usage } from './specification/usage.js'
 
 /**
  * Exchanges in the shapes of real recordings, as bytes on a tape. Usage and cost were calculated by

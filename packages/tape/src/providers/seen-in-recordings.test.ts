@@ -3,10 +3,10 @@ import { messagesApi } from './anthropic/messages.js'
 import { bedrockConverse } from './bedrock/converse.js'
 import { bedrockInvoke } from './bedrock/invoke.js'
 import { gemini } from './google/gemini.js'
-import { toolCallsIn } from './message.js'
+import { toolCallsIn } from './specification/message.js'
 import { openaiChat } from './openai/chat.js'
 import { openaiResponses } from './openai/responses.js'
-import type { ProviderRequest } from './provider.js'
+import type { ProviderRequest } from './specification/provider.js'
 
 /** Behaviour that public recordings of real answers show, but documentation does not mention. */
 

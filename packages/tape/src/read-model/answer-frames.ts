@@ -1,4 +1,4 @@
-import type { Message } from '../providers/message.js'
+import type { Message } from '../providers/specification/message.js'
 import type { SseEvent } from '../http/sse.js'
 import type { ExchangeResponse } from './exchange.js'
 

@@ -3,16 +3,16 @@ import { joinBytes, utf8 } from '../format/values/bytes.js'
 import { headerValue } from '../http/http1.js'
 import { findApi } from '../providers/find-provider.js'
 import { parseJson } from '../format/values/json-shape.js'
-import { type Message, type ToolCallPart, toolCallsIn } from '../providers/message.js'
+import { type Message, type ToolCallPart, toolCallsIn } from '../providers/specification/message.js'
 import type {
   DecodedRequest,
   DecodedResponse,
   ModelApi,
   ProviderRequest,
-} from '../providers/provider.js'
+} from '../providers/specification/provider.js'
 import type { SseEvent } from '../http/sse.js'
 import { readStream } from '../http/event-frames.js'
-import type { Usage } from '../providers/usage.js'
+import type { Usage } from '../providers/specification/usage.js'
 import { type AnswerFrame, answerFrames, type FrameLimits } from './answer-frames.js'
 import { answerHead, type AnswerHead, type HttpAnswer, readAnswer } from './http-answer.js'
 import type { StepOp } from './run-index.js'

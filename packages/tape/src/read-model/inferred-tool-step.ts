@@ -1,4 +1,4 @@
-import type { ToolCallPart, ToolResultPart } from '../providers/message.js'
+import type { ToolCallPart, ToolResultPart } from '../providers/specification/message.js'
 import type { RequestStep } from './request-step.js'
 import { shortJson } from './readable-value.js'
 import { StepBase, type StepContext } from './step-base.js'

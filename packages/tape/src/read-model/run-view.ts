@@ -9,7 +9,7 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
-import type { PriceTable } from '../providers/price.js'
+import type { PriceTable } from '../providers/specification/price.js'
 import { firstIndex } from '../format/values/collections.js'
 import { defined } from '../format/values/json-shape.js'
 import { CallStep } from './call-step.js'

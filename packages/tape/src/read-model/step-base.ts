@@ -5,7 +5,7 @@ import {
   type RecordedError,
   type SocketEvent,
 } from '../format/events.js'
-import type { PriceTable } from '../providers/price.js'
+import type { PriceTable } from '../providers/specification/price.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { HttpServers } from './mcp/http-mcp.js'
 import type { RequestCache } from './exchange.js'

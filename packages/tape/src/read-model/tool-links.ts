@@ -1,5 +1,5 @@
 import { attempt } from '../format/values/attempt.js'
-import { isNumberedCall, type ToolCallPart } from '../providers/message.js'
+import { isNumberedCall, type ToolCallPart } from '../providers/specification/message.js'
 import { firstIndex, pushTo } from '../format/values/collections.js'
 import { stableStringify } from '../format/values/stable-stringify.js'
 import { toWire } from '../format/values/to-wire.js'

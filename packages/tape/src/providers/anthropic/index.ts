@@ -1,7 +1,13 @@
-import type { Provider } from '../provider.js'
-import { tokensOf } from '../reply.js'
+import type { Provider } from '../specification/provider.js'
+import { tokensOf } from '../specification/reply.js'
 import { anthropicFailure, messagesApi } from './messages.js'
-import { longInput, OVER_200K, type Price, type PriceTable, REGIONAL } from '../price.js'
+import {
+  longInput,
+  OVER_200K,
+  type Price,
+  type PriceTable,
+  REGIONAL,
+} from '../specification/price.js'
 
 const claude = (input: number, output: number, more: Partial<Price> = {}): Price => ({
   input,

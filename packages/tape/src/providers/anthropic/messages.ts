@@ -13,17 +13,28 @@ import {
   parseArguments,
 } from '../../format/values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
-import { appendText, type Draft, eventData, inOrder } from '../assemble.js'
-import { byType, list, object, oneOf, shape, string, usage } from '../check.js'
-import { joinTurns, type Message, type MessagePart, otherPart } from '../message.js'
-import { resultContent, saidParts, textPart, turnOf } from '../message.js'
-import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
-import type { StreamEvent, StreamOptions } from '../provider.js'
-import { callId, type CutText, type FailedRequest, type Finish, hasText } from '../reply.js'
-import { type Reply, replyId, type ScriptedError, textPieces } from '../reply.js'
-import { addUsage, type Usage } from '../usage.js'
-import { unpricedTier } from '../price.js'
-import { jsonAnswer, retryHeaders, scriptedFormat, type WireAnswer } from '../wire-answer.js'
+import { appendText, type Draft, eventData, inOrder } from '../specification/assemble.js'
+import { byType, list, object, oneOf, shape, string, usage } from '../specification/check.js'
+import { joinTurns, type Message, type MessagePart, otherPart } from '../specification/message.js'
+import { resultContent, saidParts, textPart, turnOf } from '../specification/message.js'
+import type { AnswerFormat, DecodedResponse, ModelApi } from '../specification/provider.js'
+import type { StreamEvent, StreamOptions } from '../specification/provider.js'
+import {
+  callId,
+  type CutText,
+  type FailedRequest,
+  type Finish,
+  hasText,
+} from '../specification/reply.js'
+import { type Reply, replyId, type ScriptedError, textPieces } from '../specification/reply.js'
+import { addUsage, type Usage } from '../specification/usage.js'
+import { unpricedTier } from '../specification/price.js'
+import {
+  jsonAnswer,
+  retryHeaders,
+  scriptedFormat,
+  type WireAnswer,
+} from '../specification/wire-answer.js'
 
 const VERTEX_PATH = /\/models\/([^/:]+):(?:stream)?rawPredict$/i
 /** Vertex charges more for a specific region, depending on the model. */

@@ -15,17 +15,17 @@ import {
   recordOf,
 } from '../../format/values/json-shape.js'
 import { recordsOf, textOf } from '../../format/values/json-shape.js'
-import { appendText, draftAt, type Draft, inOrder } from '../assemble.js'
-import { type Check, ifPresent, list, oneOf, shape, string, usage } from '../check.js'
-import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
-import { turnOf, userTurn } from '../message.js'
-import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
-import type { StreamEvent, StreamOptions } from '../provider.js'
-import { callId, type CutText, type Finish, hasText, type Reply } from '../reply.js'
-import { replyId, textPieces } from '../reply.js'
-import { type Usage } from '../usage.js'
-import { unpricedTier } from '../price.js'
-import { scriptedFormat } from '../wire-answer.js'
+import { appendText, draftAt, type Draft, inOrder } from '../specification/assemble.js'
+import { type Check, ifPresent, list, oneOf, shape, string, usage } from '../specification/check.js'
+import { type Message, type MessagePart, otherPart, textPart } from '../specification/message.js'
+import { turnOf, userTurn } from '../specification/message.js'
+import type { AnswerFormat, DecodedResponse, ModelApi } from '../specification/provider.js'
+import type { StreamEvent, StreamOptions } from '../specification/provider.js'
+import { callId, type CutText, type Finish, hasText, type Reply } from '../specification/reply.js'
+import { replyId, textPieces } from '../specification/reply.js'
+import { type Usage } from '../specification/usage.js'
+import { unpricedTier } from '../specification/price.js'
+import { scriptedFormat } from '../specification/wire-answer.js'
 
 const PATH = /\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/
 

@@ -1,9 +1,9 @@
-import type { Provider, ProviderAddress } from '../provider.js'
-import { replyId } from '../reply.js'
-import { jsonAnswer, retryHeaders } from '../wire-answer.js'
+import type { Provider, ProviderAddress } from '../specification/provider.js'
+import { replyId } from '../specification/reply.js'
+import { jsonAnswer, retryHeaders } from '../specification/wire-answer.js'
 import { bedrockConverse } from './converse.js'
 import { bedrockInvoke } from './invoke.js'
-import { type PriceTable, REGIONAL, tokenPrice } from '../price.js'
+import { type PriceTable, REGIONAL, tokenPrice } from '../specification/price.js'
 
 /**
  * Models on Bedrock other than Claude, from LiteLLM's table of 2026-08-08 and genai-prices of

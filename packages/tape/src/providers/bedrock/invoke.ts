@@ -4,16 +4,28 @@ import { countOf, defined, errorMessage, type JsonRecord } from '../../format/va
 import { listOf, optionalText, parseJson, recordOf } from '../../format/values/json-shape.js'
 import { recordsOf, textOf } from '../../format/values/json-shape.js'
 import { messageAnswers, messagesApi } from '../anthropic/messages.js'
-import { eventData } from '../assemble.js'
-import { embeddingVector, textsIn } from '../embedding.js'
-import { type Message, type MessagePart, saidParts, textPart, turnOf } from '../message.js'
+import { eventData } from '../specification/assemble.js'
+import { embeddingVector, textsIn } from '../specification/embedding.js'
+import {
+  type Message,
+  type MessagePart,
+  saidParts,
+  textPart,
+  turnOf,
+} from '../specification/message.js'
 import { assembleChat, completionChunks, decodeCompletion } from '../openai/chat.js'
 import { decodeMessage, encodeCompletion } from '../openai/chat.js'
-import type { DecodedResponse, ProviderAnswer, ProviderRequest } from '../provider.js'
-import type { AnswerFormat, ModelApi } from '../provider.js'
-import { cutReply, replyId, tokensOf, type Reply, type ReplyRequest } from '../reply.js'
-import { NO_USAGE, type Usage } from '../usage.js'
-import { jsonAnswer, streamAnswer, type WireAnswer } from '../wire-answer.js'
+import type { DecodedResponse, ProviderAnswer, ProviderRequest } from '../specification/provider.js'
+import type { AnswerFormat, ModelApi } from '../specification/provider.js'
+import {
+  cutReply,
+  replyId,
+  tokensOf,
+  type Reply,
+  type ReplyRequest,
+} from '../specification/reply.js'
+import { NO_USAGE, type Usage } from '../specification/usage.js'
+import { jsonAnswer, streamAnswer, type WireAnswer } from '../specification/wire-answer.js'
 import { assembleConverse, bedrockPath, converseAnswers } from './converse.js'
 import { decodeConversation, decodeConverse, streamError } from './converse.js'
 

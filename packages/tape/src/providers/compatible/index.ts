@@ -1,7 +1,7 @@
-import { OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
-import { longInput, tokenPrice, type PriceTable } from '../price.js'
+import { OPENAI_PATHS, openaiDialect } from '../specification/chat-dialect.js'
+import { longInput, tokenPrice, type PriceTable } from '../specification/price.js'
 import { defined } from '../../format/values/json-shape.js'
-import type { Provider, ProviderAddress } from '../provider.js'
+import type { Provider, ProviderAddress } from '../specification/provider.js'
 
 /** xAI's price list, from LiteLLM's table of 2026-08-08 and genai-prices of 2026-08-21. */
 const XAI_PRICES: PriceTable = {

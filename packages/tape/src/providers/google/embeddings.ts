@@ -1,10 +1,10 @@
-import { countTokens, decodeEmbedding, embeddingVector } from '../embedding.js'
+import { countTokens, decodeEmbedding, embeddingVector } from '../specification/embedding.js'
 import { countOf, defined, isRecord, type JsonRecord } from '../../format/values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
-import { CallNumbers, type Message } from '../message.js'
-import type { ModelApi } from '../provider.js'
-import { tokensOf, type ReplyRequest } from '../reply.js'
-import { jsonAnswer } from '../wire-answer.js'
+import { CallNumbers, type Message } from '../specification/message.js'
+import type { ModelApi } from '../specification/provider.js'
+import { tokensOf, type ReplyRequest } from '../specification/reply.js'
+import { jsonAnswer } from '../specification/wire-answer.js'
 import { decodeParts } from './gemini.js'
 
 const PATH = /\/([^/:]+):(embedContent|batchEmbedContents)$/

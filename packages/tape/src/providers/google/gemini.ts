@@ -7,17 +7,46 @@ import {
 } from '../../format/values/json-shape.js'
 import { type JsonRecord, listOf, optionalText, parseJson } from '../../format/values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
-import { draftAt, type Draft, eventData, inOrder } from '../assemble.js'
-import { type Check, filledList, ifPresent, list, object, oneOf, optional } from '../check.js'
-import { shape, string, usage } from '../check.js'
-import { CallNumbers, mergeParts, type Message, type MessagePart } from '../message.js'
-import { otherPart, textPart, userTurn } from '../message.js'
-import type { AnswerFormat, DecodedResponse, ModelApi, ProviderAnswer } from '../provider.js'
-import type { StreamEvent, StreamOptions } from '../provider.js'
-import { type CutText, cutReply, type FailedRequest, type Finish, hasText } from '../reply.js'
-import { type Reply, replyId, type ScriptedError, textPieces } from '../reply.js'
-import { type Usage, usageFromTotals } from '../usage.js'
-import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire-answer.js'
+import { draftAt, type Draft, eventData, inOrder } from '../specification/assemble.js'
+import {
+  type Check,
+  filledList,
+  ifPresent,
+  list,
+  object,
+  oneOf,
+  optional,
+} from '../specification/check.js'
+import { shape, string, usage } from '../specification/check.js'
+import {
+  CallNumbers,
+  mergeParts,
+  type Message,
+  type MessagePart,
+} from '../specification/message.js'
+import { otherPart, textPart, userTurn } from '../specification/message.js'
+import type {
+  AnswerFormat,
+  DecodedResponse,
+  ModelApi,
+  ProviderAnswer,
+} from '../specification/provider.js'
+import type { StreamEvent, StreamOptions } from '../specification/provider.js'
+import {
+  type CutText,
+  cutReply,
+  type FailedRequest,
+  type Finish,
+  hasText,
+} from '../specification/reply.js'
+import { type Reply, replyId, type ScriptedError, textPieces } from '../specification/reply.js'
+import { type Usage, usageFromTotals } from '../specification/usage.js'
+import {
+  jsonAnswer,
+  retryHeaders,
+  streamAnswer,
+  type WireAnswer,
+} from '../specification/wire-answer.js'
 
 /**
  * A conversation in Gemini's format. Function results are part of a user message, or of a message

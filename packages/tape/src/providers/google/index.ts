@@ -1,8 +1,8 @@
-import type { Provider } from '../provider.js'
-import { tokensOf } from '../reply.js'
+import type { Provider } from '../specification/provider.js'
+import { tokensOf } from '../specification/reply.js'
 import { geminiEmbeddings } from './embeddings.js'
 import { gemini, googleFailure } from './gemini.js'
-import { OVER_200K, type PriceTable, tokenPrice } from '../price.js'
+import { OVER_200K, type PriceTable, tokenPrice } from '../specification/price.js'
 
 /**
  * Google's price list for text, images and video, from LiteLLM's table of 2026-08-08 and

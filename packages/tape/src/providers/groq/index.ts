@@ -1,8 +1,8 @@
 import { defined } from '../../format/values/json-shape.js'
-import { type ChatDialect, OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
-import { plainUsage } from '../openai/chat-dialect.js'
-import { tokenPrice, type PriceTable } from '../price.js'
-import type { Provider } from '../provider.js'
+import { type ChatDialect, OPENAI_PATHS, openaiDialect } from '../specification/chat-dialect.js'
+import { plainUsage } from '../specification/chat-dialect.js'
+import { tokenPrice, type PriceTable } from '../specification/price.js'
+import type { Provider } from '../specification/provider.js'
 
 const dialect: ChatDialect = {
   ...openaiDialect,

@@ -1,7 +1,7 @@
 import { countOf, defined, filledText, isRecord, recordOf } from '../../format/values/json-shape.js'
 import { parseJson, recordsOf } from '../../format/values/json-shape.js'
-import type { DecodedResponse, ModelApi, Provider } from '../provider.js'
-import { type Usage, usageFromTotals } from '../usage.js'
+import type { DecodedResponse, ModelApi, Provider } from '../specification/provider.js'
+import { type Usage, usageFromTotals } from '../specification/usage.js'
 import { flatMessages, inputMessages, outputMessages } from './span-messages.js'
 
 export type SpanAttributes = Readonly<Record<string, unknown>>

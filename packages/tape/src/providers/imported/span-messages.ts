@@ -12,7 +12,7 @@ import {
   textOf,
   type JsonRecord,
 } from '../../format/values/json-shape.js'
-import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
+import { type Message, type MessagePart, otherPart, textPart } from '../specification/message.js'
 import type { SpanAttributes, SpanEvent } from './index.js'
 
 export function inputMessages(

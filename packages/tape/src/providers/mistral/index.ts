@@ -1,8 +1,8 @@
-import { openaiDialect, plainUsage, type ChatDialect } from '../openai/chat-dialect.js'
-import { OPENAI_PATHS } from '../openai/chat-dialect.js'
-import { tokenPrice, type PriceTable } from '../price.js'
-import type { Provider } from '../provider.js'
-import type { Reply } from '../reply.js'
+import { openaiDialect, plainUsage, type ChatDialect } from '../specification/chat-dialect.js'
+import { OPENAI_PATHS } from '../specification/chat-dialect.js'
+import { tokenPrice, type PriceTable } from '../specification/price.js'
+import type { Provider } from '../specification/provider.js'
+import type { Reply } from '../specification/reply.js'
 
 const dialect: ChatDialect = {
   ...openaiDialect,

@@ -15,19 +15,46 @@ import {
   parseArguments,
 } from '../../format/values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
-import { draftAt, type Draft, eventData, inOrder, setUnlessNull } from '../assemble.js'
-import { filledList, jsonText, list, oneOf, optional } from '../check.js'
-import { type Check, shape, string, usage } from '../check.js'
-import { mergeParts, type Message, type MessagePart, otherPart } from '../message.js'
-import { resultContent, saidParts, textPart } from '../message.js'
-import type { AnswerFormat, DecodedResponse, ModelApi, ProviderRequest } from '../provider.js'
-import type { StreamEvent, StreamOptions } from '../provider.js'
-import { type CutText, cutReply, type FailedRequest, type Finish, type Reply } from '../reply.js'
-import { replyId, type ReplyRequest, type ScriptedError, textPieces } from '../reply.js'
-import { type Usage, usageFromTotals } from '../usage.js'
-import { unpricedTier } from '../price.js'
-import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire-answer.js'
-import { openaiDialect } from './chat-dialect.js'
+import {
+  draftAt,
+  type Draft,
+  eventData,
+  inOrder,
+  setUnlessNull,
+} from '../specification/assemble.js'
+import { filledList, jsonText, list, oneOf, optional } from '../specification/check.js'
+import { type Check, shape, string, usage } from '../specification/check.js'
+import { mergeParts, type Message, type MessagePart, otherPart } from '../specification/message.js'
+import { resultContent, saidParts, textPart } from '../specification/message.js'
+import type {
+  AnswerFormat,
+  DecodedResponse,
+  ModelApi,
+  ProviderRequest,
+} from '../specification/provider.js'
+import type { StreamEvent, StreamOptions } from '../specification/provider.js'
+import {
+  type CutText,
+  cutReply,
+  type FailedRequest,
+  type Finish,
+  type Reply,
+} from '../specification/reply.js'
+import {
+  replyId,
+  type ReplyRequest,
+  type ScriptedError,
+  textPieces,
+} from '../specification/reply.js'
+import { type Usage, usageFromTotals } from '../specification/usage.js'
+import { unpricedTier } from '../specification/price.js'
+import {
+  jsonAnswer,
+  retryHeaders,
+  streamAnswer,
+  type WireAnswer,
+} from '../specification/wire-answer.js'
+import { openaiDialect } from '../specification/chat-dialect.js'
 
 const ROLES: Readonly<Record<string, Message['role']>> = {
   system: 'system',

@@ -1,7 +1,7 @@
 import { defined, type JsonRecord, listOf, parseJson } from '../../format/values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../format/values/json-shape.js'
-import { type Message, otherPart, textPart } from '../message.js'
-import type { ModelApi } from '../provider.js'
+import { type Message, otherPart, textPart } from '../specification/message.js'
+import type { ModelApi } from '../specification/provider.js'
 import { assembleChat, decodeCompletion, requestedModel } from './chat.js'
 
 const PATH = /(?<!\/chat)\/completions$/

@@ -1,9 +1,14 @@
 import { toBase64 } from '../../format/values/bytes.js'
 import { countOf, defined, filledText, listOf, recordOf } from '../../format/values/json-shape.js'
-import { countTokens, decodeEmbedding, embeddingVector, textsIn } from '../embedding.js'
-import type { ModelApi } from '../provider.js'
-import { replyId } from '../reply.js'
-import { jsonAnswer } from '../wire-answer.js'
+import {
+  countTokens,
+  decodeEmbedding,
+  embeddingVector,
+  textsIn,
+} from '../specification/embedding.js'
+import type { ModelApi } from '../specification/provider.js'
+import { replyId } from '../specification/reply.js'
+import { jsonAnswer } from '../specification/wire-answer.js'
 import { requestedModel } from './chat.js'
 import { promptMessages } from './completions.js'
 

@@ -1,10 +1,10 @@
-import type { Provider } from '../provider.js'
+import type { Provider } from '../specification/provider.js'
 import { openaiChat, openaiFailure } from './chat.js'
 import { openaiCompletions } from './completions.js'
 import { openaiEmbeddings } from './embeddings.js'
-import { OPENAI_PATHS } from './chat-dialect.js'
+import { OPENAI_PATHS } from '../specification/chat-dialect.js'
 import { openaiResponses } from './responses.js'
-import { longInput, type Price, type PriceTable, tokenPrice } from '../price.js'
+import { longInput, type Price, type PriceTable, tokenPrice } from '../specification/price.js'
 
 const OVER_272K = longInput(272_000, 2, 1.5)
 

@@ -1,11 +1,11 @@
-import type { HeaderPair } from '../format/events.js'
-import type { ChatDialect } from './openai/chat-dialect.js'
-import type { JsonRecord } from '../format/values/json-shape.js'
+import type { HeaderPair } from '../../format/events.js'
+import type { ChatDialect } from './chat-dialect.js'
+import type { JsonRecord } from '../../format/values/json-shape.js'
 import type { PriceTable } from './price.js'
 import type { FailedRequest, Reply, ReplyRequest, ScriptedError } from './reply.js'
 import type { WireAnswer } from './wire-answer.js'
 import type { Message } from './message.js'
-import type { SseEvent } from '../http/sse.js'
+import type { SseEvent } from '../../http/sse.js'
 import type { Usage } from './usage.js'
 
 /** A request as decoders see it. Its body is parsed only on demand, because conversations are long. */

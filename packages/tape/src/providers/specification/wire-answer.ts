@@ -1,4 +1,4 @@
-import { sseText } from '../http/sse.js'
+import { sseText } from '../../http/sse.js'
 import type { AnswerFormat, ScriptedFormat, StreamEvent } from './provider.js'
 import { cutReply, type Reply, type ScriptedError } from './reply.js'
 

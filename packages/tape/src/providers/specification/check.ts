@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, parseJson } from '../format/values/json-shape.js'
+import { isRecord, type JsonRecord, parseJson } from '../../format/values/json-shape.js'
 
 /** Lists the problems of a value in an answer, one line each, by path. */
 export type Check = (value: unknown, path: string) => string[]

@@ -1,5 +1,5 @@
-import type { JsonRecord } from '../format/values/json-shape.js'
-import type { ChatDialect } from './openai/chat-dialect.js'
+import type { JsonRecord } from '../../format/values/json-shape.js'
+import type { ChatDialect } from './chat-dialect.js'
 import type { Usage } from './usage.js'
 
 export type CutText = (text: string) => readonly string[]

@@ -1,5 +1,5 @@
 import { defined, type JsonRecord } from '../../format/values/json-shape.js'
-import { callId, type Reply, type ScriptedUsage } from '../reply.js'
+import { callId, type Reply, type ScriptedUsage } from './reply.js'
 
 /** Paths of all OpenAI-compatible servers; only used for routing. */
 export const OPENAI_PATHS =

@@ -1,4 +1,4 @@
-import { listOf, recordsOf } from '../format/values/json-shape.js'
+import { listOf, recordsOf } from '../../format/values/json-shape.js'
 
 /**
  * A conversation in one format for all providers. For reading only: unknown content becomes an

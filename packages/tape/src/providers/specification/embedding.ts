@@ -3,7 +3,7 @@ import {
   errorMessage,
   type JsonRecord,
   optionalText,
-} from '../format/values/json-shape.js'
+} from '../../format/values/json-shape.js'
 import type { DecodedResponse } from './provider.js'
 import { tokensOf } from './reply.js'
 import { NO_USAGE } from './usage.js'

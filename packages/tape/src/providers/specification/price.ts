@@ -1,4 +1,4 @@
-import { filledText, type JsonRecord } from '../format/values/json-shape.js'
+import { filledText, type JsonRecord } from '../../format/values/json-shape.js'
 
 /** List prices in US dollars per million tokens of each class. */
 export interface Price {

@@ -1,5 +1,5 @@
-import type { SseEvent } from '../http/sse.js'
-import { type JsonRecord, parseJson, recordOf, textOf } from '../format/values/json-shape.js'
+import type { SseEvent } from '../../http/sse.js'
+import { type JsonRecord, parseJson, recordOf, textOf } from '../../format/values/json-shape.js'
 
 /** A document that grows with the events of a stream. */
 export type Draft = Record<string, unknown>
