@@ -41,12 +41,9 @@ const withText = (value: unknown): unknown => {
   const entries = Object.entries(value)
   const [[key, base64] = []] = entries
   if (entries.length === 1 && key === 'base64' && typeof base64 === 'string') {
-    return textOfBase64(base64) ?? value
+    return attempt(() => utf8(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0)))) ?? value
   }
   const members: [string, unknown][] = []
   for (const [name, member] of entries) members.push([name, withText(member)])
   return Object.fromEntries(members)
 }
-
-const textOfBase64 = (base64: string): string | undefined =>
-  attempt(() => utf8(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0))))

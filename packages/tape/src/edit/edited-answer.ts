@@ -124,7 +124,7 @@ const wrongValue = (kind: string, recorded: unknown, value: unknown): string | u
     return 'gives a number from 0 to below 1'
   const [, size] = /^crypto\.\S+ (\d+)$/.exec(kind) ?? []
   if (size !== undefined) {
-    const length = typeof value === 'string' ? base64Length(value) : undefined
+    const length = typeof value === 'string' ? attempt(() => atob(value).length) : undefined
     return length === Number(size) ? undefined : `gives ${size} bytes, in base64`
   }
   if (
@@ -136,8 +136,6 @@ const wrongValue = (kind: string, recorded: unknown, value: unknown): string | u
     return `gives a ${typeOf(recorded)}, not a ${typeOf(value)}`
   return undefined
 }
-
-const base64Length = (text: string): number | undefined => attempt(() => atob(text).length)
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 

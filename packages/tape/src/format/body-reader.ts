@@ -121,7 +121,9 @@ export class BodyReader {
     for (const { source, offset, length } of recipe) {
       const isThere =
         source === undefined ||
-        (source < seq && offset >= 0 && offset + length <= this.#size(source))
+        (source < seq &&
+          offset >= 0 &&
+          offset + length <= bodySize(this.frames.frame(source).envelope()))
       if (!isThere || length < 0) {
         throw this.#corrupt(seq, 'Its recipe names bytes that are not there.')
       }
@@ -168,10 +170,6 @@ export class BodyReader {
     } catch (error) {
       throw this.#corrupt(seq, `Its body of ${size} bytes does not fit into memory.`, error)
     }
-  }
-
-  #size(seq: number): number {
-    return bodySize(this.frames.frame(seq).envelope())
   }
 
   #remember(seq: number, body: Uint8Array): void {

@@ -20,9 +20,6 @@ export interface ChainLink {
   readonly event: LinkedEvent
 }
 
-const linkedBytes = ({ text, size, body }: LinkedEvent): number =>
-  text.length + digitCount(size) + 2 + body.length
-
 /** The link of a heavy event; `from` is the previous link, `lights` the events between them. */
 export function chainLink(
   platform: TapePlatform,
@@ -34,7 +31,7 @@ export function chainLink(
   let used = from.length + 1
   for (const light of lights) {
     link.lights.push(light)
-    used += linkedBytes(light)
+    used += light.text.length + digitCount(light.size) + 2 + light.body.length
     if (used <= GATHERED_MAX_BYTES) continue
     link = { from: hashOf(platform, link.from, link.lights), lights: [] }
     used = link.from.length + 1

@@ -116,7 +116,10 @@ export class DeltaEncoder {
     const literals = literalsOf(pieces, body)
     const flat = head.depth + 1 >= this.#depthMax
     const delta: Delta = flat
-      ? { recipe: withoutOwn(seq, rope), literals }
+      ? {
+          recipe: rope.map((piece) => (piece.source === seq ? literal(piece.length) : piece)),
+          literals,
+        }
       : { base: head.seq, recipe: pieces, literals }
     if (match.copied >= head.body.length * 0.7) {
       this.#heads.splice(this.#heads.indexOf(head), 1)
@@ -241,9 +244,6 @@ function composeRope(seq: number, pieces: Recipe, baseRope: Recipe): Recipe {
   }
   return rope
 }
-
-const withoutOwn = (seq: number, rope: Recipe): Recipe =>
-  rope.map((piece) => (piece.source === seq ? literal(piece.length) : piece))
 
 function literalsOf(pieces: Recipe, body: Uint8Array): Uint8Array[] {
   const literals: Uint8Array[] = []

@@ -58,7 +58,10 @@ export class ExactMatcher implements ValueMatcher {
     const once = JSON.stringify(text).slice(1, -1)
     const ascii = once.replace(/[^\0-\u007F]/g, escapeUnit)
     const twice = JSON.stringify(once).slice(1, -1)
-    this.#forms = [...new Set([text, once, ascii, twice, unescaped(text)])]
+    const unescaped = text.includes('\\')
+      ? attempt(() => JSON.parse(`"${text}"`) as string, text)
+      : text
+    this.#forms = [...new Set([text, once, ascii, twice, unescaped])]
     this.#number = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined
   }
 
@@ -91,9 +94,6 @@ export class ExactMatcher implements ValueMatcher {
     return matches
   }
 }
-
-const unescaped = (text: string): string =>
-  text.includes('\\') ? attempt(() => JSON.parse(`"${text}"`) as string, text) : text
 
 const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -144,7 +144,7 @@ export const searchStream = (
   const numbers: Hit[] = []
   for (const event of events) {
     const seq = seqOf(event)
-    const data = parsed(event.data)
+    const data = parseJson(event.data) ?? event.data
     const name = event.event === 'message' ? '' : event.event
     for (const [path, text] of textsIn(data, name, [])) {
       const known = texts.get(path)
@@ -215,8 +215,6 @@ const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
   const details = hits.filter((hit) => !isSummary(hit))
   return details.length > 0 ? details : [...hits]
 }
-
-const parsed = (text: string): unknown => parseJson(text) ?? text
 
 /** Maximum depth. Real data is not nested deeper, but a tape may contain anything. */
 const MAX_DEPTH = 200

@@ -50,15 +50,13 @@ function openIntactPart(file: string, children: readonly string[]): Tape {
 export const openOwnTape = (file: string): Tape =>
   Tape.open(nodePlatform, openFileSource(file), file)
 
-const parentOf = (file: string, run: string): string => path.join(path.dirname(file), `${run}.tape`)
-
 function openParent(
   { path: file, run }: Tape,
   children: readonly string[],
   open: Open,
 ): Tape | undefined {
   if (run.parent === undefined) return undefined
-  const parent = parentOf(file, run.parent.run)
+  const parent = path.join(path.dirname(file), `${run.parent.run}.tape`)
   const line = [...children, path.resolve(file)]
   if (line.includes(path.resolve(parent)))
     throw tapeErrors.TAPE_CORRUPT(file, { seq: 0 }, `Run ${run.parent.run} continues itself.`)

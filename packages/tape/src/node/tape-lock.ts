@@ -172,13 +172,10 @@ function remove(path: string): void {
 
 /** Undefined if there is no lock. An empty lock, for example after a power cut, has no owner. */
 function readOwner(path: string): Owner | undefined {
-  const text = readLock(path)
+  const text = attempt(() => readlinkSync(path)) ?? attempt(() => readFileSync(path, 'utf8'))
   if (text === undefined) return undefined
   return attempt(() => JSON.parse(text) as Owner, { pid: 0, started: 'unreadable' })
 }
-
-const readLock = (path: string): string | undefined =>
-  attempt(() => readlinkSync(path)) ?? attempt(() => readFileSync(path, 'utf8'))
 
 function isAlive({ pid, started }: Owner): boolean {
   try {

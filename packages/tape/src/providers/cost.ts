@@ -28,8 +28,6 @@ const BEDROCK =
 /** An ARN names the model only if it is the ARN of a model or of an AWS profile. */
 const ARN = /^arn:aws[a-z-]*:bedrock:[^/]*:(?:inference-profile|foundation-model)\/(.+)$/
 
-const withoutArn = (id: string): string => ARN.exec(id)?.[1] ?? id
-
 const bedrockModel = (id: string): BedrockModel | undefined => {
   const [, region = 'here', name, maker] = BEDROCK.exec(id) ?? []
   return name === undefined || maker === undefined ? undefined : { name, maker, region }
@@ -44,7 +42,7 @@ const PREFIX = new RegExp(
 const SNAPSHOT = /(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|:\d{8}-v\d|@default|-latest|-0|-00\d)$/
 
 const modelNames = (model: string): ModelNames => {
-  let id = withoutArn(model).replace(/^(?:.*\/)?publishers\/[^/]+\/models\//, '')
+  let id = (ARN.exec(model)?.[1] ?? model).replace(/^(?:.*\/)?publishers\/[^/]+\/models\//, '')
   const names = new Set([model, id])
   while (PREFIX.test(id)) {
     id = id.replace(PREFIX, '')

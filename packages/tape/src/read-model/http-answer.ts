@@ -50,9 +50,6 @@ export const readAnswer = (
     : decodeContent(answer, decoders)
 }
 
-const chunksOf = (tape: TapeLike, op: StepOp): TimedChunk[] =>
-  op.chunks.map(({ seq, at }) => ({ at, bytes: tape.body(seq) }))
-
 /** Facts about an answer that do not need its content. */
 export type AnswerHead = Pick<HttpAnswer, 'status' | 'statusText' | 'complete'>
 
@@ -70,7 +67,11 @@ export const answerHead = ({ response, end, failure }: StepOp): AnswerHead | und
 const answerOfEvents = (tape: TapeLike, op: StepOp): HttpAnswer | undefined => {
   const head = answerHead(op)
   if (head === undefined) return undefined
-  return { ...head, headers: op.response?.headers ?? [], chunks: chunksOf(tape, op) }
+  return {
+    ...head,
+    headers: op.response?.headers ?? [],
+    chunks: op.chunks.map(({ seq, at }) => ({ at, bytes: tape.body(seq) })),
+  }
 }
 
 /**

@@ -236,7 +236,8 @@ class FormatCheck {
 
   #checkRecords(frames: Frames): void {
     const bodies = new BodyReader(this.platform, frames, { path: '', bytes: this.source.size })
-    const blocks = readIndex(this.platform, this.source, this.#seedOf(frames))?.index.blocks ?? []
+    const blocks =
+      readIndex(this.platform, this.source, frames.frame(0).line.crc)?.index.blocks ?? []
     for (let seq = 0; seq < frames.count; seq++) {
       const isInBlock = blocks.length > 0 && seq > 0 && seq < frames.count - 1
       const block = isInBlock ? blocks.findLast(([from]) => from <= seq)?.[1] : undefined
@@ -269,10 +270,6 @@ class FormatCheck {
         this.#hasAllLinks = false
       }
     }
-  }
-
-  #seedOf(frames: Frames): number {
-    return frames.frame(0).line.crc
   }
 
   /** The type of the event, as its text says. */

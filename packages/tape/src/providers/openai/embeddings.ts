@@ -52,7 +52,10 @@ export const openaiEmbeddings: ModelApi = {
           object: 'list',
           data: texts.map((text, index) => {
             const vector = embeddingVector(text, body['dimensions'] ?? body['output_dimension'])
-            const embedding = body['encoding_format'] === 'base64' ? asBase64(vector) : vector
+            const embedding =
+              body['encoding_format'] === 'base64'
+                ? toBase64(new Uint8Array(Float32Array.from(vector).buffer))
+                : vector
             return { object: 'embedding', index, embedding }
           }),
           model: reply.model,
@@ -62,6 +65,3 @@ export const openaiEmbeddings: ModelApi = {
     },
   ],
 }
-
-const asBase64 = (vector: readonly number[]): string =>
-  toBase64(new Uint8Array(Float32Array.from(vector).buffer))
