@@ -235,6 +235,9 @@ export async function commandReference() {
       verb: (await load()).default,
     })),
   )
+  // The help has the other examples.
+  for (const each of all)
+    if (each.verb) each.verb = { ...each.verb, examples: each.verb.examples.slice(0, 2) }
   const counts = new Map()
   for (const option of all.flatMap(({ verb }) => optionsOf(verb))) {
     const line = optionLine(...option)
