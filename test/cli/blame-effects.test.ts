@@ -96,6 +96,11 @@ test('a search runs nothing with effects unless --live-tools is given', async ()
         expect.stringContaining('may not run for real in a fork'),
       ])
     }
+    // The forks are stored, so this search only prints.
+    const again = blame.filter((arg) => arg !== '--json')
+    const { stdout: page } = await workspace.retake([...again, '--seed', '1'], PATIENT)
+    const effect = { tool: 'pay', process: 'process' }[way] ?? 'http'
+    expect(page).toContain(`To let it run in forks, with its effects: --live-tools=${effect}`)
     expect([way, bank.paid, loggedIn(workspace)]).toEqual([way, paid, logged])
     if (!isSoak) continue
     const { stderr } = await workspace.retake([...blame, '--live-tools'], PATIENT)

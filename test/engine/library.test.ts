@@ -144,7 +144,7 @@ test('resources opened in a run keep working afterwards, and are reported when a
 
 test('a run that uses a connection from outside of it says once that this is not captured', async () => {
   expect(await tell('outsideConnection')).toEqual([
-    { name: 'shared connection', consequence: 'its answers are missing on replay', hasSite: true },
+    { name: 'shared connection', consequence: 'answers-missing', hasSite: true },
   ])
 })
 

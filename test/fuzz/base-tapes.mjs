@@ -224,7 +224,7 @@ function operations() {
       name: 'worker_threads',
       site: 'a.mjs:1:1',
       text: 't',
-      consequence: 'c',
+      consequence: 'stops',
       count: 2,
     },
     { kind: 'mark', name: 'here' },

@@ -4,14 +4,12 @@ import dgram from 'node:dgram'
 import net from 'node:net'
 import vm from 'node:vm'
 import worker from 'node:worker_threads'
+import type { Consequence } from '@retake/tape/format'
 import { callSite, nearestCaller } from '../kernel/call-site.js'
 import { errors, type RetakeError } from '../errors.js'
 import { currentSession } from '../kernel/scope.js'
-import { type BoundaryNote, noteBoundary, REPLAY_STOPS } from './patching/note-boundary.js'
+import { type BoundaryNote, noteBoundary } from './patching/note-boundary.js'
 import { lookFirst, replaceClass, undoAll, type Undo } from './patching/patch.js'
-
-const VALUE_DIFFERS = 'its value differs on replay'
-const TIMING_DIFFERS = 'its timing may differ on replay'
 
 export const SERVER_LISTEN = 'net.Server.listen'
 
@@ -25,20 +23,20 @@ const OWN_REALM = 'a new context has its own Date and Math.random, which are not
 export function patchUncaptured(): Undo {
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
   return undoAll([
-    report(crypto, 'crypto.generateKey', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.generateKeyPair', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.generateKeyPairSync', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.generateKeySync', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.generatePrime', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.generatePrimeSync', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.createECDH', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.createDiffieHellman', RANDOM, VALUE_DIFFERS),
-    report(crypto, 'crypto.publicEncrypt', RANDOM, VALUE_DIFFERS),
-    report(subtle, 'subtle.generateKey', RANDOM, VALUE_DIFFERS),
-    report(vm, 'vm.createContext', OWN_REALM, VALUE_DIFFERS),
-    report(vm, 'vm.runInNewContext', OWN_REALM, VALUE_DIFFERS),
-    report(URL, 'URL.createObjectURL', 'the id in the URL is random', VALUE_DIFFERS),
-    report(Atomics, 'Atomics.waitAsync', 'when it settles is not captured', TIMING_DIFFERS),
+    report(crypto, 'crypto.generateKey', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.generateKeyPair', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.generateKeyPairSync', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.generateKeySync', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.generatePrime', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.generatePrimeSync', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.createECDH', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.createDiffieHellman', RANDOM, 'value-differs'),
+    report(crypto, 'crypto.publicEncrypt', RANDOM, 'value-differs'),
+    report(subtle, 'subtle.generateKey', RANDOM, 'value-differs'),
+    report(vm, 'vm.createContext', OWN_REALM, 'value-differs'),
+    report(vm, 'vm.runInNewContext', OWN_REALM, 'value-differs'),
+    report(URL, 'URL.createObjectURL', 'the id in the URL is random', 'value-differs'),
+    report(Atomics, 'Atomics.waitAsync', 'when it settles is not captured', 'timing-differs'),
     reportClass(
       [globalThis],
       'FinalizationRegistry',
@@ -85,7 +83,7 @@ function isCache(name: string): boolean {
 /** `name` ends with the name of the method. */
 const methodOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
 
-function report(target: object, name: string, text: string, consequence: string): Undo {
+function report(target: object, name: string, text: string, consequence: Consequence): Undo {
   return lookFirst(target, methodOf(name), () => noteUse({ name, text, consequence }))
 }
 
@@ -104,7 +102,7 @@ function refuse(
       if (name === SERVER_LISTEN) session.refuse?.(error, { mayGoLive: false })
       throw error
     }
-    noteUse({ name, text, consequence: REPLAY_STOPS })
+    noteUse({ name, text, consequence: 'stops' })
   })
 }
 
@@ -115,7 +113,7 @@ function reportClass(targets: readonly object[], name: string, text: string): Un
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {
     construct(native, args, newTarget) {
-      noteUse({ name, text, consequence: TIMING_DIFFERS })
+      noteUse({ name, text, consequence: 'timing-differs' })
       return Reflect.construct(native, args, newTarget) as object
     },
   })

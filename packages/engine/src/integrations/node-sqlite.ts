@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { noteBoundary, REPLAY_STOPS } from '../boundaries/patching/note-boundary.js'
+import { noteBoundary } from '../boundaries/patching/note-boundary.js'
 import { errors } from '../errors.js'
 import { pathString } from '../overlay/overlay-call.js'
 import { currentSession, outsideRuns, unrecordedOwner } from '../kernel/scope.js'
@@ -125,7 +125,7 @@ function capturedModule(sqlite: Sqlite, warning: unknown[] | undefined) {
         noteBoundary(session, {
           name: TAG_STORE,
           text: 'statements from templates are not captured; use prepare()',
-          consequence: REPLAY_STOPS,
+          consequence: 'stops',
         })
       const real = handleOf(this).real(session ?? unrecordedOwner()) as {
         createTagStore: (...args: unknown[]) => unknown

@@ -32,7 +32,8 @@ export function lostAnswer(event: Initiation, why?: string): readonly AnswerPart
   if (event.type === 'call')
     return [{ event: { type: 'result', error: recordError(errors.ANSWER_LOST()) }, body: EMPTY }]
   const error = recordError(connectionLost(event, why))
-  return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
+  const lost = why === undefined ? {} : { lost: why }
+  return [{ event: { type: 'deliver', part: 'error', error, ...lost }, body: EMPTY }]
 }
 
 function connectionLost(event: Initiation, why: string | undefined): Error {

@@ -110,7 +110,7 @@ export class LenientWriter implements EventWriter {
         kind: 'boundary',
         name: 'end of the recording',
         text: `the tape could not be written: ${this.#failure.message.split('\n')[0]}`,
-        consequence: 'a replay ends here, although the run continued',
+        consequence: 'ends',
       })
     } catch {
       // Still no room. A tape without a seal is reported as cut off.

@@ -85,7 +85,7 @@ export class ReturnedStreams {
         kind: 'boundary',
         name: 'returned value',
         text,
-        consequence: 'what it does then is missing on the tape',
+        consequence: 'not-on-tape',
       })
     return asIs(value)
   }

@@ -33,7 +33,7 @@ export function tool<Args extends unknown[], Result>(
           throw errors.TOOL_RESULT_NOT_RECORDABLE(name, 'an asynchronous iterator')
         return result
       },
-      lossNote: { name: `tool ${name}`, consequence: 'replay serves the result without it' },
+      lossNote: { name: `tool ${name}`, consequence: 'loss-ignored' },
       errorClasses: options.errors,
     })) as Result
   }

@@ -2,6 +2,7 @@ import { answerPayload, editedAnswer, findApi, type Payload, type Step } from '@
 import {
   type CallEvent,
   decodeBody,
+  defined,
   encodeBody,
   type NewEvent,
   recordError,
@@ -212,13 +213,18 @@ export class FreeSteps {
   }
 
   /** True if the step must not run, because the plan allows nothing to run, or not this effect. */
-  isBlocked({ event, body, recorded }: FreeRequest): boolean {
+  isBlocked(request: FreeRequest): boolean {
     const { plan, isAllPinned } = this.options
     if (isAllPinned) return true
-    if (plan.liveTools === undefined || !this.hasEffects({ event, body, recorded })) return false
-    const kind = this.#kindOf({ event, body, recorded })
-    const tool = kind === 'mcp' ? mcpTool(body) : event.type === 'call' ? event.name : undefined
-    return this.blocks(kind) && (tool === undefined || this.blocks(tool))
+    if (plan.liveTools === undefined || !this.hasEffects(request)) return false
+    const tool = this.#toolOf(request)
+    return this.blocks(this.#kindOf(request)) && (tool === undefined || this.blocks(tool))
+  }
+
+  #toolOf(request: FreeRequest): string | undefined {
+    const { event, body } = request
+    if (this.#kindOf(request) === 'mcp') return mcpTool(body)
+    return event.type === 'call' ? event.name : undefined
   }
 
   /** True for tools, programs, and requests other than GET and HEAD that do not go to a model. */
@@ -267,13 +273,17 @@ export class FreeSteps {
   }
 
   /** Ends the fork: the step must not run, and no recording has its answer. */
-  block({ event }: FreeRequest): RetakeError {
-    return this.breakAt(nameOf(event))
+  block(request: FreeRequest): RetakeError {
+    const kind = this.#kindOf(request)
+    const tool = kind === 'process' ? undefined : this.#toolOf(request)
+    return this.breakAt(nameOf(request.event), tool ?? kind)
   }
 
-  breakAt(what: string): RetakeError {
-    const { isAllPinned } = this.options
-    return this.#break(isAllPinned ? errors.NOT_IN_RECORDING(what) : errors.EFFECT_BLOCKED(what))
+  /** `effect`: the name under which a plan could let it run. */
+  breakAt(what: string, effect?: string): RetakeError {
+    return this.options.isAllPinned
+      ? this.#break(errors.NOT_IN_RECORDING(what))
+      : this.#break(errors.EFFECT_BLOCKED(what), effect)
   }
 
   #given(request: FreeRequest, answer: FreeAnswer): AnswerPart[] {
@@ -309,9 +319,9 @@ export class FreeSteps {
     return step.kind === 'process' ? step.call()?.result : undefined
   }
 
-  #break(error: RetakeError): RetakeError {
+  #break(error: RetakeError, effect?: string): RetakeError {
     const { code, what, why, fix } = error
-    this.broken ??= { code, what, why, fix }
+    this.broken ??= { code, what, why, fix, ...defined({ effect }) }
     this.options.onBroken(error)
     return error
   }

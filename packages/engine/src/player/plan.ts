@@ -240,5 +240,8 @@ export interface PinnedReport {
    */
   readonly stale: readonly string[]
   /** Why the fork proves nothing: a free step could not be answered as planned. */
-  readonly broken?: Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
+  readonly broken?: Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'> & {
+    /** The tool or kind of step to add to `liveTools`, if that would help. */
+    readonly effect?: string
+  }
 }

@@ -259,17 +259,14 @@ export class RecordingProxy {
     if (this.#tunnels.has(name)) return
     this.#tunnels.add(name)
     const text = 'It was forwarded unread.'
-    const consequence = this.#options.authority
-      ? 'not recorded; replay refuses it'
-      : 'not recorded; replay refuses it; record HTTPS with --tls'
+    const consequence = this.#options.authority ? 'not-recorded' : 'needs-tls'
     this.append({ type: 'note', kind: 'boundary', name, text, consequence })
   }
 
   /** Reports something that was not forwarded, and so is not an exchange. */
   #refused(refusal: ProxyRefusal): void {
     const text = this.#options.secrets.text(describeRefusal(refusal))
-    const consequence = 'a replay refuses it too'
-    this.append({ type: 'note', kind: 'boundary', name: REFUSED, text, consequence })
+    this.append({ type: 'note', kind: 'boundary', name: REFUSED, text, consequence: 'refused' })
   }
 
   #flush(): void {

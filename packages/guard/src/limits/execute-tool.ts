@@ -372,7 +372,7 @@ const noteLoss = (tool: string, session: Session) => (path: string, what: string
     kind: 'boundary',
     name: `tool ${tool}`,
     text: `${what} in its result is not stored (at ${path || 'the top'})`,
-    consequence: 'replay serves the result without it',
+    consequence: 'loss-ignored',
   })
 
 /** Names of built-in classes whose instances can be recorded. */

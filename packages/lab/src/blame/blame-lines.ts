@@ -289,15 +289,14 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
     findings.verdict === 'dependence' && first !== undefined
       ? steps.find(({ label }) => first.steps.includes(label))
       : undefined
-  const blocked = Object.keys(facts.undefinedBy)
-    .map((why) => /^(\S+) may not really run in a fork/.exec(why)?.[1])
-    .find((name) => name !== undefined)
+  const { blocked = [] } = facts
   const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
   const tool = steps.find(({ label, kind }) => label === same?.label && kind !== 'model')
   return linesOf(
     dependent &&
       `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
-    blocked !== undefined && `To let it run in forks, with its effects: --live-tools=${blocked}`,
+    blocked.length > 0 &&
+      `To let it run in forks, with its effects: --live-tools=${blocked.join(',')}`,
     findings.verdict === 'no attributable step' &&
       tool &&
       `To try another answer: --free '${tool.tool ?? tool.label}=json:…'`,

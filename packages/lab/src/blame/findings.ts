@@ -152,6 +152,8 @@ interface SearchFacts {
   readonly spentUsd?: number
   /** Why forks have no verdict, with counts. */
   readonly undefinedBy: Readonly<Record<string, number>>
+  /** Tools and kinds of steps that forks were not allowed to run. Missing in older findings. */
+  readonly blocked?: readonly string[]
   /** Number of recorded answers given to changed requests. */
   readonly forcedAnswers: number
   readonly wallMs: number

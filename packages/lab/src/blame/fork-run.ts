@@ -24,6 +24,7 @@ import { continueAgent, type Continued } from '@retake/runner/agent'
 import { readOutcome, type RunOutcome } from '@retake/runner/oracle'
 import { viewRun } from '@retake/runner/runs'
 import { spentTokens } from '@retake/runner/runs'
+import type { Breakage } from '../texts/breakage.js'
 import type { ForkJob } from './forks.js'
 import { canonicalFindings, stepValue, valueOfResult } from './findings.js'
 import { recordedAnswer } from './build-answer.js'
@@ -79,7 +80,7 @@ const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
  * down, a key has expired, or a model rejects the conversation with pinned answers in it.
  * Successful retries do not count, nor requests that failed the same way in the recorded run.
  */
-export function whyUnanswered(tape: Tape, recorded: Tape): string | undefined {
+export function whyUnanswered(tape: Tape, recorded: Tape): Breakage | undefined {
   const known = new Set(
     viewRun(recorded).recordedSteps.flatMap((step) => {
       const why = whyNot(step)
@@ -94,7 +95,7 @@ export function whyUnanswered(tape: Tape, recorded: Tape): string | undefined {
     const why = whyNot(step)
     const address = addressOf(step)
     if (why !== undefined && !known.has(`${address} ${why}`))
-      return `${address} was not answered: ${why}`
+      return { code: 'unanswered', address, why }
   }
   return undefined
 }
@@ -128,7 +129,7 @@ function codeOf({ code, cause }: Partial<RecordedError> = {}): string | undefine
 export interface ForkRun {
   readonly outcome: RunOutcome
   /** Set if the fork broke, so that no oracle is needed. */
-  readonly broke?: string
+  readonly broke?: Breakage
   /** Set if the part that must be as recorded differs: the program has changed. */
   readonly changed?: Divergence
   /** Set if a provider rejected a request because there were too many. */
@@ -213,8 +214,8 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fork-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   using deadline = new Deadline({ ms: job.timeoutMs, signals: [signal] })
-  const late = (): string | undefined =>
-    deadline.isPast ? `it took longer than ${job.timeoutMs / 1000} s` : undefined
+  const late = (): Breakage | undefined =>
+    deadline.isPast ? { code: 'timeout', seconds: job.timeoutMs / 1000 } : undefined
   try {
     const plan = planPinned(tape, { ...job.plan, folder })
     const continued = await continueAgent(tape, plan, {
@@ -228,7 +229,7 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
     remove()
     signal.throwIfAborted()
     if (!(error instanceof RetakeError) || error.code !== 'REPLAY_WITHOUT_REPORT') throw error
-    return { ...NOTHING_HAPPENED, broke: late() ?? 'it crashed', remove }
+    return { ...NOTHING_HAPPENED, broke: late() ?? { code: 'crashed' }, remove }
   }
 }
 
@@ -238,13 +239,13 @@ function readFork(
   parent: Tape,
   plan: PinnedPlan,
   continued: Pick<Continued, 'divergences' | 'isLive' | 'pinned' | 'tape'>,
-  late: string | undefined,
+  late: Breakage | undefined,
 ): ReadFork {
   const { divergences, isLive, pinned } = continued
   const [divergence] = divergences
   const nothing = { ...NOTHING_HAPPENED, ...NOTHING_SPENT }
   if (divergence !== undefined && !isLive) return { ...nothing, changed: divergence }
-  if (!isLive) return { ...nothing, broke: late ?? 'it ended before it reached a free step' }
+  if (!isLive) return { ...nothing, broke: late ?? { code: 'ended-early' } }
   const tape = openTape(continued.tape)
   const view = viewRun(tape)
   const unasked = new Set([...plan.pinned, ...Object.keys(plan.answers ?? {})])
@@ -289,10 +290,11 @@ function readFork(
     (step) => originOf(tape, step) === 'live' && !answered.has(step.seq),
   )
   const rateLimit = pinned?.live === 0 ? undefined : wasRateLimited(tape, parent)
-  const broke =
+  const broken = pinned?.broken
+  const broke: Breakage | undefined =
     late ??
-    pinned?.broken?.what ??
-    (divergence && `it diverged: ${divergence.summary}`) ??
+    (broken && { code: 'no-answer', what: broken.what, effect: broken.effect }) ??
+    (divergence && { code: 'diverged', summary: divergence.summary }) ??
     (pinned?.live === 0 ? undefined : whyUnanswered(tape, parent))
   const own: ReadFork = {
     outcome: readOutcome(tape),
@@ -335,7 +337,7 @@ function readChild({ tape, plan }: ChildPlan, forkTape: string, op: number): Rea
     () => JSON.parse(readFileSync(childReportPath(file), 'utf8')) as ContinueReport & Continued,
   )
   const nothing = { ...NOTHING_HAPPENED, ...NOTHING_SPENT }
-  if (report === undefined) return { ...nothing, broke: 'a process that it started crashed' }
+  if (report === undefined) return { ...nothing, broke: { code: 'process-crashed' } }
   // A process without recorded operations has no tape.
   return report.isLive
     ? readFork(openTape(tape), plan, { ...report, tape: file }, undefined)

@@ -15,6 +15,7 @@ import {
   rmSync,
 } from 'node:fs'
 import path from 'node:path'
+import { breakageText } from '../texts/breakage.js'
 import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '../search/fork-source.js'
 import { rangesText } from '../search/step-set.js'
 import type { FreeAnswer, PinnedPlan } from '@retake/engine'
@@ -32,6 +33,8 @@ export interface StoredFork {
   readonly outcome: ForkOutcome
   /** Why it has no verdict. */
   readonly why?: string
+  /** The tool or kind of step that it was not allowed to run. */
+  readonly blocked?: string
   readonly reason?: string
   /** Result of each step; null if it did not happen. */
   readonly values: readonly (string | null)[]
@@ -231,7 +234,7 @@ export class RateLimitPause {
       await this.#wait()
       const result = withSpent(await run(), turnedAway)
       if (result.rateLimit === undefined || result.changed !== undefined) return result
-      if (tries === TRIES_MAX) return { ...result, broke: 'the provider limits the rate' }
+      if (tries === TRIES_MAX) return { ...result, broke: { code: 'rate-limited' } }
       result.remove()
       turnedAway = result
       this.#slowDown(tries, result.rateLimit.retryAfterMs)
@@ -302,6 +305,8 @@ export class ProcessForks implements ForkSource {
   storedForks = 0
   /** Reasons for missing verdicts, with counts; includes stored forks. */
   readonly undefinedBy: Record<string, number> = {}
+  /** Tools and kinds of steps that forks were not allowed to run; includes stored forks. */
+  readonly blocked = new Set<string>()
   forced = 0
   liveSteps = 0
   /** Totals over all forks, including those of `--classic` and `--spans`. */
@@ -507,7 +512,8 @@ export class ProcessForks implements ForkSource {
       this.options.stored.add(key, fork, answers)
     } else this.storedForks += 1
     this.#seen.push(fork)
-    const { outcome, values, why, forced, tokens, costUsd } = fork
+    const { outcome, values, why, blocked, forced, tokens, costUsd } = fork
+    if (blocked !== undefined) this.blocked.add(blocked)
     if (why !== undefined) this.undefinedBy[why] = (this.undefinedBy[why] ?? 0) + 1
     this.forced += forced
     this.liveSteps += fork.liveSteps
@@ -565,7 +571,7 @@ export class ProcessForks implements ForkSource {
       const judgement =
         run.broke === undefined
           ? await oracle(run.outcome, this.#ended.signal)
-          : ({ verdict: 'undefined', reason: run.broke } as const)
+          : ({ verdict: 'undefined', reason: breakageText(run.broke) } as const)
       const saved = this.#saveTape(run, `${key.replace(/ #\d+$/, '')} ${judgement.verdict}`)
       return {
         ...verdictOf(judgement),
@@ -573,7 +579,11 @@ export class ProcessForks implements ForkSource {
         liveSteps,
         forced,
         tokens,
-        ...defined({ costUsd, tape: saved }),
+        ...defined({
+          costUsd,
+          tape: saved,
+          blocked: run.broke?.code === 'no-answer' ? run.broke.effect : undefined,
+        }),
         answers: Object.fromEntries(
           steps.flatMap(({ label }, index) => {
             const answer = run.answers[label]

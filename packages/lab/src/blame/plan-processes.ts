@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { breakageText } from '../texts/breakage.js'
 import type { PinnedPlan } from '@retake/engine'
 import { childTapePath } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
@@ -171,6 +172,9 @@ export async function readProcesses(
     outcome.exitCode === recorded.exitCode
   )
     return process
-  const why = broke ?? 'with every answer pinned, the run printed something else'
+  const why =
+    broke === undefined
+      ? 'with every answer pinned, the run printed something else'
+      : breakageText(broke)
   return { ...processOf(tape), opaque: [...tree.opaque, why] }
 }

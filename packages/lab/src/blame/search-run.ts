@@ -300,6 +300,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const used = first.facts.newForks + tried.newForks
   const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
   const undefinedBy = addCounts(first.facts.undefinedBy, tried.undefinedBy)
+  const blocked = [...new Set([...(first.facts.blocked ?? []), ...tried.blocked])]
   const counts = first.findings.forks
   const forks = {
     ...counts,
@@ -316,6 +317,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
       newForks: used,
       spentUsd: (first.facts.spentUsd ?? 0) + tried.costUsd,
       undefinedBy,
+      blocked,
       wallMs: wallMs(),
     },
   }
@@ -341,6 +343,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
       newForks: used + again.facts.newForks,
       spentUsd: (before.facts.spentUsd ?? 0) + (again.facts.spentUsd ?? 0),
       undefinedBy: addCounts(undefinedBy, again.facts.undefinedBy),
+      blocked: [...new Set([...blocked, ...(again.facts.blocked ?? [])])],
       forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
       wallMs: wallMs(),
       maxForks: search.maxForks,
@@ -407,9 +410,9 @@ async function tryFields(
     source.close()
     await source.settled()
   }
-  const { newForks, storedForks, spentUsd: costUsd, undefinedBy } = source
+  const { newForks, storedForks, spentUsd: costUsd, undefinedBy, blocked } = source
   const forks = newForks + storedForks
-  return { change, forks, newForks, costUsd, undefinedBy }
+  return { change, forks, newForks, costUsd, undefinedBy, blocked }
 }
 
 function addCounts(
@@ -510,6 +513,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
         newForks: source.newForks,
         spentUsd: source.spentUsd,
         undefinedBy: source.undefinedBy,
+        blocked: [...source.blocked],
         forcedAnswers: source.forced,
         wallMs: Math.round(performance.now() - startedAt),
         free,

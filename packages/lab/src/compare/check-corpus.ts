@@ -1,3 +1,4 @@
+import { breakageText } from '../texts/breakage.js'
 import { inFolder } from '@retake/runner/agent'
 import { mapConcurrent } from '@retake/tape'
 import { Deadline } from '@retake/tape/format'
@@ -345,13 +346,13 @@ class CorpusTrials {
     for (let index = 0; index < times; index++) {
       const nextUsd = cost.costUsd ?? 0
       if (maxUsd !== undefined && this.#spentUsd + nextUsd > maxUsd)
-        return { trials, missing: 'out of budget' }
+        return { trials, missing: breakageText({ code: 'out-of-budget' }) }
       this.#spentUsd += nextUsd
       try {
         const trial = await runTrial(tape, plan(), this.options)
         this.#spentUsd += (trial.costUsd ?? nextUsd) - nextUsd
         // A silent provider or a refused effect would recur next time.
-        if (trial.broke !== undefined) return { trials, missing: trial.broke }
+        if (trial.broke !== undefined) return { trials, missing: breakageText(trial.broke) }
         if (trial.refused !== undefined)
           return { trials, missing: `would run ${trial.refused} (--live-tools)` }
         trials.push(trial)

@@ -1,3 +1,4 @@
+import { type Breakage, breakageText } from '../texts/breakage.js'
 import { Deadline } from '@retake/tape/format'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -20,7 +21,8 @@ import { comparisonFolderOf } from '@retake/runner/runs'
 import { viewRun } from '@retake/runner/runs'
 import { locationOf } from '@retake/runner/terminal'
 
-export interface LiveTrial extends Omit<FixTrial, 'pinnedToChanged' | 'isStored'> {
+export interface LiveTrial extends Omit<FixTrial, 'broke' | 'pinnedToChanged' | 'isStored'> {
+  readonly broke?: Breakage
   readonly pinnedToChanged?: number
   /** Number of live requests to models, and of those changed by the plan. */
   readonly changed?: { readonly requests: number; readonly edited: number }
@@ -61,14 +63,17 @@ export async function runTrial(
     throw error
   })
   signal.throwIfAborted()
-  const late = deadline.isPast ? `it took longer than ${timeoutMs / 1000} s` : undefined
-  if (continued === undefined) return { ...NOTHING, ...undecided(''), broke: late ?? 'it crashed' }
+  const late: Breakage | undefined = deadline.isPast
+    ? { code: 'timeout', seconds: timeoutMs / 1000 }
+    : undefined
+  if (continued === undefined)
+    return { ...NOTHING, ...undecided(''), broke: late ?? { code: 'crashed' } }
   const [divergence] = continued.divergences
   if (divergence !== undefined)
     return {
       ...NOTHING,
       ...undecided(''),
-      broke: `it differs before the change: ${divergence.summary}`,
+      broke: { code: 'changed-before-edit', summary: divergence.summary },
     }
   const tape = continued.isLive ? openTape(continued.tape) : recorded
   const { live } = continued
@@ -79,7 +84,7 @@ export async function runTrial(
   const broke = late ?? (refused ? undefined : whyUnanswered(tape, recorded))
   const judgement =
     refused !== undefined || broke !== undefined
-      ? undecided(broke ?? `it would do: ${refused?.what}`)
+      ? undecided(broke ? breakageText(broke) : `it would do: ${refused?.what}`)
       : await judgeTape(recorded, tape, oracle, signal)
   const difference = firstDifference(recorded, tape)
   return {

@@ -1,3 +1,4 @@
+import { type Breakage, breakageText } from '../texts/breakage.js'
 import { inFolder } from '@retake/runner/agent'
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -228,7 +229,7 @@ export class ProcessTrials implements TrialSource {
     await this.#confirm(estimate)
     const { costUsd: expectedUsd = 0 } = estimate
     if (maxUsd !== undefined && this.#spentUsd + expectedUsd > maxUsd)
-      return { ...NOT_RUN, broke: 'out of budget' }
+      return { ...NOT_RUN, broke: { code: 'out-of-budget' } }
     // Reserved now, because other trials may start before this one ends.
     this.#spentUsd += expectedUsd
     const trial = await this.#run(candidate, tape, 'served', liveFrom)
@@ -300,16 +301,19 @@ export class ProcessTrials implements TrialSource {
       const explained = explain(error)
       if (explained === undefined || this.options.signal.aborted || candidate === undefined)
         throw error
-      return { ...NOT_RUN, broke: `${explained.what} (${explained.code})` }
+      return {
+        ...NOT_RUN,
+        broke: { code: 'not-started', what: explained.what, error: explained.code },
+      }
     }
   }
 
   /** Why a trial says nothing: Node's permission model refused something that the program did. */
-  #blocked(file: string | undefined): string | undefined {
+  #blocked(file: string | undefined): Breakage | undefined {
     if (this.#sandbox?.kind !== 'permissions' || file === undefined) return undefined
     const { error } = viewRun(openTape(file)).exit ?? {}
     if (error?.code !== 'ERR_ACCESS_DENIED') return undefined
-    return `Node's permission model refused something that the agent does (${error.message.split('\n')[0]})`
+    return { code: 'refused-by-node', message: error.message.split('\n')[0] ?? '' }
   }
 
   #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
@@ -410,9 +414,11 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
-  const { verdict, reason, tape, liveFrom, costUsd, live, broke, refused, notRun, ms } = trial
+  const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, ms } = trial
   const { servedTools } = trial
-  const isOwnFault = candidate !== undefined && /^it (?:took longer|crashed)/.test(broke ?? '')
+  const isOwnFault =
+    candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
+  const broke = trial.broke && breakageText(trial.broke)
   return {
     verdict: isOwnFault ? 'fail' : verdict,
     reason: reason || (broke ?? refused ?? ''),

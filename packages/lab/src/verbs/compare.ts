@@ -1,3 +1,4 @@
+import { breakageText } from '../texts/breakage.js'
 import { inFolder } from '@retake/runner/agent'
 import { mapConcurrent } from '@retake/tape'
 import { mostFrequent } from '@retake/runner/command-line'
@@ -162,7 +163,11 @@ To compare two runs, use \`retake diff\`.`,
       const trial = await runTrial(tape, plan, trialOptions)
       spentUsd += (trial.costUsd ?? next) - next
       if (trial.broke === undefined) failures.delete(variant.name)
-      else failures.set(variant.name, { count: (failed?.count ?? 0) + 1, why: trial.broke })
+      else
+        failures.set(variant.name, {
+          count: (failed?.count ?? 0) + 1,
+          why: breakageText(trial.broke),
+        })
       stored.add(keyOf(variant, index), trial)
       progress.say(`${++done} of ${missing.length} forks · ${cost(spentUsd)}`)
     }

@@ -10,7 +10,7 @@ import {
 } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
 import { environmentOnTape, originOf, type Step, type Tape } from '@retake/tape'
-import type { RecordedError, ResponseEvent, SocketEvent } from '@retake/tape/format'
+import { defined, type ResponseEvent, type SocketEvent } from '@retake/tape/format'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, missingReport } from './agent-process.js'
@@ -155,34 +155,37 @@ const writeText = (
 
 /** Names connections that were open on the tape only, and what became of them. */
 function connectionLines({ position }: Continued, tape: Tape, width: number): string[] {
-  const fates = new Map<number, string>()
+  const fates = new Map<number, { readonly did: keyof typeof FATES; readonly why?: string }>()
   for (const event of tape.events(position)) {
     if (event.type !== 'deliver' || event.op >= position || event.from !== undefined) continue
-    if (fates.has(event.op) || tape.event(event.op).type !== 'socket') continue
-    if (event.error?.code === 'ECONNRESET') fates.set(event.op, `lost${reasonOf(event.error)}`)
-    else if (event.part === 'chunk') fates.set(event.op, 'reopened')
-    else if (event.part === 'end') fates.set(event.op, 'closed')
+    const { op, part, error, lost: why } = event
+    if (fates.has(op) || tape.event(op).type !== 'socket') continue
+    if (error?.code === 'ECONNRESET') fates.set(op, { did: 'lost', ...defined({ why }) })
+    else if (part === 'chunk') fates.set(op, { did: 'reopened' })
+    else if (part === 'end') fates.set(op, { did: 'closed' })
   }
   if (fates.size === 0) return []
   // HTTP is not affected: each request can use a new connection.
   for (const event of tape.events(0))
-    if (event.type === 'request' && fates.get(event.socket ?? -1)?.startsWith('lost') === false)
+    if (event.type === 'request' && fates.get(event.socket ?? -1)?.did !== 'lost')
       fates.delete(event.socket ?? -1)
-  const counts = new Map<string, number>()
-  for (const [op, fate] of fates) {
+  const groups = new Map<
+    string,
+    { did: keyof typeof FATES; to: string; why: string; times: number }
+  >()
+  for (const [op, { did, why = '' }] of fates) {
     const { path: file, host, port } = tape.event(op) as SocketEvent
-    const key = `${fate}\0${file ?? `${host}:${port}`}`
-    counts.set(key, (counts.get(key) ?? 0) + 1)
+    const to = file ?? `${host}:${port}`
+    const key = JSON.stringify([did, to, why])
+    groups.set(key, { did, to, why, times: (groups.get(key)?.times ?? 0) + 1 })
   }
-  return [...counts].flatMap(([key, times]) => {
-    const [, did = '', reason = '', to = ''] = /^(\w+)(.*)\0(.*)$/s.exec(key) ?? []
-    const connections = `${plural(times, 'connection')} to ${to}`
-    return leadLines(
+  return [...groups.values()].flatMap(({ did, to, why, times }) =>
+    leadLines(
       `  ${did.padEnd(9)}`,
-      printable(`${connections}: ${FATES[did] ?? ''}${reason}`),
+      printable(`${plural(times, 'connection')} to ${to}: ${FATES[did]}${why && `: ${why}`}`),
       width,
-    )
-  })
+    ),
+  )
 }
 
 /** Names MCP servers that no longer know the session that the recorded run had opened. */
@@ -207,17 +210,11 @@ function mcpSessionLines({ position }: Continued, tape: Tape, width: number): st
 const mcpSession = ({ headers }: Pick<ResponseEvent, 'headers'>): string | undefined =>
   headers.find(([name]) => name.toLowerCase() === 'mcp-session-id')?.[1]
 
-const FATES: Readonly<Record<string, string>> = {
+const FATES = {
   lost: 'open on the tape, but not for real, so the agent got ECONNRESET',
   reopened: 'signed in again, and repeated the settings of the session',
   closed: 'open on the tape, but not for real, so the agent saw it end',
-}
-
-/** The reason in the message of a lost connection (`lostAnswer`). */
-const reasonOf = ({ message }: RecordedError): string => {
-  const [, reason] = /exists only on the tape, and (.*)$/s.exec(message) ?? []
-  return reason === undefined ? '' : `: ${reason}`
-}
+} as const
 
 const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): string[] =>
   pinned === undefined

@@ -1,7 +1,7 @@
 import { mismatchTexts } from '@retake/engine/errors'
 import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
-import type { NotCaptured, Tape } from '@retake/tape'
+import type { Consequence, NotCaptured, Tape } from '@retake/tape'
 import { changedPackages, changedSources } from './source-code.js'
 import {
   fromHere,
@@ -38,12 +38,12 @@ export function notCapturedLines(list: readonly NotCaptured[], show: string): st
 
 /** Recorded output that is missing even in an identical replay. */
 export function missingOutputLines(tape: Tape): string[] {
-  const isMissing = ({ consequence }: { readonly consequence?: string }): boolean =>
-    consequence?.includes('missing on replay') === true
+  const isMissing = (code: Consequence | undefined): boolean =>
+    code === 'answers-missing' || code === 'lines-missing'
   for (const event of tape.events())
-    if (event.type === 'note' && isMissing(event))
+    if (event.type === 'note' && isMissing(event.consequence))
       return viewRun(tape)
-        .notCaptured.filter(isMissing)
+        .notCaptured.filter(({ code }) => isMissing(code))
         .map((each) => `not repeated: ${notCapturedFact(each)}`)
   return []
 }

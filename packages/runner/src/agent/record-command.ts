@@ -229,7 +229,7 @@ function noteWrittenFiles(writer: TapeWriter, tape: string, cwd: string, started
       kind: 'boundary',
       name: `file ${file}`,
       text: 'the command wrote it, and its files are not recorded; restore it before a replay if the command reads it',
-      consequence: 'a replay starts with the file as this run left it',
+      consequence: 'file-changed',
     })
 }
 

@@ -1,5 +1,5 @@
 import type { Envelope } from './codec.js'
-import { TAPE_FORMAT, type TapeEvent } from './events.js'
+import { CONSEQUENCES, TAPE_FORMAT, type TapeEvent } from './events.js'
 import {
   any,
   type Check,
@@ -83,7 +83,7 @@ const EVENTS: { readonly [Type in TapeEvent['type']]: ObjectCheck } = {
     name: text,
     site,
     text: optional(text),
-    consequence: optional(text),
+    consequence: optional(oneOf(...CONSEQUENCES)),
     count: optional(natural),
   }),
   end: object({
@@ -157,6 +157,7 @@ const EVENTS: { readonly [Type in TapeEvent['type']]: ObjectCheck } = {
     pipe: optional(natural),
     value: any,
     error: optional(recordedError),
+    lost: optional(text),
     written: optional(natural),
     digest: optional(text),
     joined: optional(flag),

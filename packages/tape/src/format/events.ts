@@ -229,11 +229,32 @@ export interface NoteEvent extends EventBase {
   /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly text?: string
-  /** For a boundary: the consequence for a replay, as text. */
-  readonly consequence?: string
+  /** For a boundary: the consequence for a replay (default: `may-differ`). */
+  readonly consequence?: Consequence
   /** Number of uses, if more than one. */
   readonly count?: number
 }
+
+/** What follows for a replay if a boundary is not captured; `read-model/not-captured.ts` has the sentences. */
+export type Consequence = (typeof CONSEQUENCES)[number]
+export const CONSEQUENCES = [
+  'may-differ',
+  'stops',
+  'stops-at-use',
+  'ends',
+  'never-replays',
+  'value-differs',
+  'timing-differs',
+  'loss-ignored',
+  'not-called',
+  'file-changed',
+  'not-on-tape',
+  'answers-missing',
+  'lines-missing',
+  'refused',
+  'not-recorded',
+  'needs-tls',
+] as const
 
 /** The end of the run. Body: the encoded output of a function run, if any. */
 export interface EndEvent extends EventBase {
@@ -406,6 +427,8 @@ export interface DeliverEvent extends DeliveryBase {
   /** Wire value (see `to-wire.ts`). */
   readonly value?: unknown
   readonly error?: RecordedError
+  /** Sockets: why a connection that was open only on the tape was lost when the run continued live. */
+  readonly lost?: string
   /** Sockets: bytes that the agent had written so far, and their digest. */
   readonly written?: number
   readonly digest?: string

@@ -690,6 +690,7 @@ describe('other steps', () => {
         what: 'SharedArrayBuffer',
         at: 'a.js:1:2',
         count: 2,
+        code: 'may-differ',
         consequence: 'replay may differ there',
       },
     ])

@@ -16,6 +16,7 @@ import { CallStep } from './call-step.js'
 import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'
 import type { BodyDecoders } from './http-answer.js'
 import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
+import { groupNotes, type NotCaptured } from './not-captured.js'
 import { HttpServers } from './mcp/http-mcp.js'
 import { indexStdio, McpStep, type StdioIndex, type StepSource } from './mcp/mcp-step.js'
 import { readBody } from './readable-value.js'
@@ -61,24 +62,6 @@ const repeats = (step: RequestStep, earlier: RequestStep): boolean => {
 export interface ReadOptions extends BodyDecoders {
   readonly prices?: PriceTable
 }
-
-export interface NotCaptured {
-  readonly what: string
-  /**
-   * Call site in the agent's code, as `file:line:column`; missing if only library code used it, or
-   * if a proxy recorded it.
-   */
-  readonly at?: string
-  /** Set if a proxy recorded it, outside the program. */
-  readonly isOutside?: true
-  readonly count: number
-  /** Consequence for a replay, for example "replay stops there". */
-  readonly consequence: string
-  readonly why?: string
-}
-
-/** For tapes recorded before notes had a consequence. */
-const UNKNOWN_CONSEQUENCE = 'replay may differ there'
 
 /**
  * A run to read. Creating one reads every event, but no body except for writes to child processes;
@@ -282,21 +265,3 @@ const mergeBySeq = (recorded: readonly Step[], inferred: readonly Step[]): Step[
   [...recorded, ...inferred].toSorted(
     (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
   )
-
-const groupNotes = (notes: readonly NoteEvent[], isOutside: boolean): NotCaptured[] => {
-  const groups = new Map<string, NotCaptured>()
-  for (const { kind, name, site, text, consequence, count = 1 } of notes) {
-    if (kind !== 'boundary') continue
-    const key = JSON.stringify([name, site, text])
-    const note = defined({
-      what: name,
-      at: site,
-      isOutside: isOutside || undefined,
-      count: (groups.get(key)?.count ?? 0) + count,
-      consequence: consequence ?? UNKNOWN_CONSEQUENCE,
-      why: text,
-    })
-    groups.set(key, note)
-  }
-  return [...groups.values()]
-}

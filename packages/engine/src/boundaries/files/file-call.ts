@@ -66,7 +66,7 @@ function noteFunction(session: Session, name: string): void {
   noteBoundary(session, {
     name,
     text: 'what a function in its options does is not captured',
-    consequence: 'the function is not called on replay',
+    consequence: 'not-called',
   })
 }
 

@@ -1,6 +1,6 @@
 import { attempt } from '@retake/tape/format'
 import { createRequire } from 'node:module'
-import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import path from 'node:path'
 import { callSite } from '../../kernel/call-site.js'
 import { errors } from '../../errors.js'
@@ -171,7 +171,7 @@ function noteAddon(session: Session, name: string): void {
     kind: 'boundary',
     name: `${name} (native add-on)`,
     text: 'what native code does is not captured; wrap its calls in tool(), or list it under pureAddons in retake.config if it only computes',
-    consequence: 'replay stops where it is used',
+    consequence: 'stops-at-use',
     ...(site !== undefined && { site }),
   })
 }
@@ -351,7 +351,7 @@ export const patchBindings = (): Undo =>
         noteBoundary(session, {
           name: what,
           text: 'calls below the modules of Node are not captured',
-          consequence: REPLAY_STOPS,
+          consequence: 'stops',
         })
       }),
     ),

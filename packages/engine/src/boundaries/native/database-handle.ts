@@ -383,7 +383,7 @@ export function capturedCall(
     noteBoundary(session, {
       name: `a file that was attached to ${library.name} before the run`,
       text: 'a module that attaches a file when it is imported cannot be loaded again',
-      consequence: 'then the run cannot be replayed',
+      consequence: 'never-replays',
     })
   const text = textOf(handle, call)
   return {
@@ -471,7 +471,7 @@ function noteFunctions(session: Session, { library }: Connection, method: string
   noteBoundary(session, {
     name: `a function handed to ${method}() of ${library.name}`,
     text: 'its results are part of the recorded answers; its other effects are not captured',
-    consequence: 'the function is not called on replay',
+    consequence: 'not-called',
   })
 }
 

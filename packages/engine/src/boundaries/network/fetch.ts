@@ -21,7 +21,6 @@ import {
   nodesAgentClass,
   NODES_UNDICI,
 } from './global-dispatcher.js'
-import { REPLAY_STOPS } from '../patching/note-boundary.js'
 
 /** `fetch`: the request is an initiation; the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
@@ -76,7 +75,7 @@ export function watchCopiedFetch(): Undo {
       kind: 'boundary',
       name: COPY,
       text: 'a client stored fetch before Retake was loaded; import retake first, or start with node --import retake/preload',
-      consequence: REPLAY_STOPS,
+      consequence: 'stops',
     })
   }
   subscribe(REQUEST_CHANNEL, onRequest)

@@ -9,7 +9,7 @@ import { replaceBody, type Target, WrittenRequests } from './written-requests.js
 import type tls from 'node:tls'
 import { reportEnding } from '../patching/deliver-error.js'
 import { define } from '../patching/patch.js'
-import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { TapeTimer } from '../patching/tape-timer.js'
 import { PostgresSession, requestTls } from './postgres-session.js'
 import { clientPasswords } from '../shared/shared-clients.js'
@@ -23,7 +23,7 @@ export function noteSharedConnection(
   noteBoundary(session, {
     name: 'shared connection',
     text: `a connection to ${path ?? `${host}:${port}`} was opened ${opened}; wrap the call in tool(), or use one client per run`,
-    consequence: opened === 'by another run' ? REPLAY_STOPS : 'its answers are missing on replay',
+    consequence: opened === 'by another run' ? 'stops' : 'answers-missing',
   })
 }
 

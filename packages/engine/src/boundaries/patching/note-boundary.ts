@@ -1,12 +1,11 @@
+import type { Consequence } from '@retake/tape/format'
 import { siteField } from '../../kernel/call-site.js'
 import type { Session } from '../../kernel/session.js'
-
-export const REPLAY_STOPS = 'replay stops there'
 
 export interface BoundaryNote {
   readonly name: string
   readonly text: string
-  readonly consequence?: string
+  readonly consequence?: Consequence
 }
 
 /** Notes on the tape that something is not captured, with its call site. */

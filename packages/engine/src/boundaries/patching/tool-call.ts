@@ -1,5 +1,5 @@
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
-import type { ErrorClasses } from '@retake/tape/format'
+import type { Consequence, ErrorClasses } from '@retake/tape/format'
 import { siteField } from '../../kernel/call-site.js'
 import { insideTool } from '../../kernel/scope.js'
 import type { Operation, Session } from '../../kernel/session.js'
@@ -12,7 +12,7 @@ export interface ToolCall {
   /** Makes the real call, outside the run. `edited` replaces `input` if a fork changes the request. */
   run(edited?: Uint8Array): Promise<unknown>
   /** Written if the result cannot be stored completely. */
-  readonly lossNote: { readonly name: string; readonly consequence?: string }
+  readonly lossNote: { readonly name: string; readonly consequence?: Consequence }
   readonly errorClasses?: ErrorClasses | undefined
 }
 

@@ -12,7 +12,7 @@ import { deliverError } from '../patching/deliver-error.js'
 import { noteChildUsesDisk } from './child-command.js'
 import { replace, type Undo } from '../patching/patch.js'
 import { isLogThread, startLogThread } from '../shared/shared-logs.js'
-import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { WrittenBytes } from '../patching/written-bytes.js'
 
 /**
@@ -169,7 +169,7 @@ const noteUncaptured = (session: Session, name: string): void =>
   noteBoundary(session, {
     name,
     text: 'what threads exchange through it is not captured',
-    consequence: REPLAY_STOPS,
+    consequence: 'stops',
   })
 
 function serialize(message: unknown): { bytes: Uint8Array; uncaptured: string | undefined } {

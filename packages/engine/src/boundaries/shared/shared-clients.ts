@@ -6,7 +6,7 @@ import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import { isContactForbidden } from '../patching/outside-contact.js'
 import { replace, undoAll, type Undo } from '../patching/patch.js'
-import { noteBoundary, REPLAY_STOPS } from '../patching/note-boundary.js'
+import { noteBoundary } from '../patching/note-boundary.js'
 import { whenLoaded } from '../patching/when-loaded.js'
 
 /**
@@ -147,7 +147,7 @@ export function noteShared(session: Session, name: string): void {
   noteBoundary(session, {
     name,
     text: 'a shared client is captured call by call; wrap the call in tool()',
-    consequence: REPLAY_STOPS,
+    consequence: 'stops',
   })
 }
 

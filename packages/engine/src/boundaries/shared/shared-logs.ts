@@ -30,7 +30,7 @@ export function startLogThread(session: Session, start: () => object): object {
   noteBoundary(session, {
     name: 'log transport in a thread',
     text: 'what the thread of a logger writes is not captured',
-    consequence: 'its lines are missing on replay',
+    consequence: 'lines-missing',
   })
   return outsideRuns(start)
 }
