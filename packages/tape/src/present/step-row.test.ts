@@ -1,11 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { EventScript } from '../../test-support/event-script.js'
+import { readRun } from '../read-model/run-view.js'
 import {
   blankRow,
   isSameRow,
   KINDS,
   ORIGINS,
   rowAt,
+  rowOf,
   STATES,
   STEP_CELLS,
   toColumns,
@@ -60,4 +63,24 @@ test('cells show figures, are empty if there is none, and undefined if unknown',
   expect(STEP_CELLS.took.text(model)).toBe('80 ms')
   expect(STEP_CELLS.took.text({ ...model, inferred: true })).toBe('')
   expect(STEP_CELLS.within.text({ ...model, within: ['agent a', 'node b c'] })).toBe('a › b c')
+})
+
+test('a request without an answer says so, and of a run in progress that it is awaited', () => {
+  const tape = new EventScript()
+  tape.request('https://api.openai.com/v1/chat/completions', {
+    model: 'gpt-5-mini',
+    messages: [{ role: 'user', content: 'hello' }],
+  })
+  tape.request('https://shop.test/orders', { id: 7 })
+  tape.status = 'truncated'
+  const titles = (status: 'killed' | 'recording'): string[] =>
+    readRun(tape).steps.map((step) => rowOf(tape, step, { status, laneOf: () => 0 }).title)
+  expect(titles('killed')).toEqual([
+    'gpt-5-mini → no answer',
+    'POST https://shop.test/orders (no answer)',
+  ])
+  expect(titles('recording')).toEqual([
+    'gpt-5-mini → answering…',
+    'POST https://shop.test/orders (answering…)',
+  ])
 })

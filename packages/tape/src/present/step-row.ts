@@ -249,7 +249,7 @@ export interface RowOptions {
 export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): StepRow {
   const { usage, error, model, toolName } = step
   const state = stateOf(step, status)
-  const title = state === 'running' ? step.title.replace(/no answer$/, 'answering…') : step.title
+  const title = state === 'running' ? (step.waitingTitle ?? step.title) : step.title
   return {
     label: step.label,
     seq: step.seq,

@@ -130,6 +130,14 @@ export class RequestStep extends StepBase {
     return (this.#title ??= this.#readTitle())
   }
 
+  override get waitingTitle(): string | undefined {
+    const { method, url } = this.op.event
+    if (this.#httpMcp !== undefined) return undefined
+    return this.#api === undefined
+      ? `${method} ${shortText(url, 100)} (answering…)`
+      : `${this.model ?? this.provider ?? 'model'} → answering…`
+  }
+
   override exchange(): Exchange {
     return this.reader.read()
   }

@@ -29,6 +29,7 @@ export interface StepContext {
 
 /** Fields that most steps leave empty. */
 const EMPTY = {
+  waitingTitle: undefined,
   parent: undefined,
   answerSeqs: [],
   timeToFirstChunkMs: undefined,

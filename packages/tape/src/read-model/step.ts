@@ -93,6 +93,8 @@ export interface Step {
   readonly seq: number
   readonly kind: StepKind
   readonly title: string
+  /** The title while its answer is awaited; missing if that is the same. */
+  readonly waitingTitle: string | undefined
   readonly state: StepState
   readonly error: string | undefined
   /** Milliseconds since the run started, and wall-clock time. */
