@@ -146,6 +146,7 @@ export const serverErrors = errorTable({
     'Too many requests.',
     'The limit for this address or account has been reached.',
     `Try again in ${seconds} s.`,
+    { figures: { seconds } },
   ],
   TOO_LARGE: (what: string, bytes: number, limit: number) => [
     `${what} is too large.`,
@@ -158,6 +159,7 @@ export const serverErrors = errorTable({
     'The upload does not continue where it left off.',
     `The server has ${expected} bytes of this file.`,
     `Continue from byte ${expected}.`,
+    { figures: { expected } },
   ],
   UPLOAD_DAMAGED: (digest: string) => [
     'The uploaded file does not match its announced digest.',

@@ -106,7 +106,7 @@ export function lockFolder(data: string): TapeLock {
     return TapeLock.take(path.join(data, 'server'))
   } catch (error) {
     if (error instanceof TapeError && error.code === 'TAPE_IN_USE')
-      throw serverErrors.DATA_FOLDER_IN_USE(data, Number(/Process (\d+)/.exec(error.why)?.[1]))
+      throw serverErrors.DATA_FOLDER_IN_USE(data, error.figures?.['pid'] ?? 0)
     throw serverErrors.DATA_FOLDER_NOT_WRITABLE(data, error)
   }
 }

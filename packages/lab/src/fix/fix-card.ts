@@ -264,26 +264,23 @@ function modelLines({ model }: FixOutcome): string[] {
 /** A unified diff for `git apply`. */
 export function diffText(edits: readonly FileEdit[]): string[] {
   return edits.flatMap(({ path: file, before, after }) => {
-    const hunks: string[][] = []
-    for (const { sign, text } of unifiedDiff(before ?? '', after)) {
-      if (sign === '@') hunks.push([text])
-      else hunks.at(-1)?.push(`${sign}${text}`)
+    const hunks: { readonly from: number; readonly to: number; readonly shown: string[] }[] = []
+    for (const { sign, text, lines: [from, to] = [1, 1] } of unifiedDiff(before ?? '', after)) {
+      if (sign === '@') hunks.push({ from, to, shown: [] })
+      else hunks.at(-1)?.shown.push(`${sign}${text}`)
     }
     return [
       `--- ${before === undefined ? '/dev/null' : `a/${file}`}`,
       `+++ b/${file}`,
-      ...hunks.flatMap(([title = '', ...lines]) => [hunkHeader(title, lines), ...lines]),
+      ...hunks.flatMap(({ from, to, shown }) => {
+        const range = (start: number, signs: string): string => {
+          const { length } = shown.filter((line) => signs.includes(line[0] ?? ''))
+          return `${length === 0 ? 0 : start},${length}`
+        }
+        return [`@@ -${range(from, ' -')} +${range(to, ' +')} @@`, ...shown]
+      }),
     ]
   })
-}
-
-/** `@@ -3,7 +3,8 @@` */
-function hunkHeader(title: string, lines: readonly string[]): string {
-  const [, from = '1', to = '1'] = /line (\d+) → (\d+)/.exec(title) ?? []
-  const count = (signs: string): number =>
-    lines.filter((line) => signs.includes(line[0] ?? '')).length
-  const range = (start: string, length: number): string => `${length === 0 ? 0 : start},${length}`
-  return `@@ -${range(from, count(' -'))} +${range(to, count(' +'))} @@`
 }
 
 /** The best proven fix as a patch; empty if there is none. */

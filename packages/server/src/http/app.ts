@@ -171,8 +171,8 @@ async function answerError(
   // Logs the route, because the address may contain a token.
   if (shown.code === 'UNEXPECTED' || INTERNAL.has(shown.code))
     log.error('request failed', error, { id, method, route: routeOf(c) })
-  const wait = shown.code === 'TOO_MANY_REQUESTS' ? /\d+/.exec(shown.fix)?.[0] : undefined
-  if (wait !== undefined) c.header('retry-after', wait)
+  const { seconds } = shown.figures ?? {}
+  if (seconds !== undefined) c.header('retry-after', String(seconds))
   // The rest of the body is not read, so the connection cannot be reused.
   if (status === 413) c.header('connection', 'close')
   return isPage ? layout.errorPage(c, shown, status) : c.json({ error: shown }, status)
@@ -188,13 +188,14 @@ const INTERNAL: ReadonlySet<string> = new Set([
 /** Hides the message of an internal error, which may be about other organizations. */
 function explained(error: unknown, id: string) {
   if (error instanceof RetakeError) {
-    const { code, what, fix } = error
+    const { code, what, fix, figures } = error
     const isInternal = INTERNAL.has(code)
     return {
       code,
       what,
       why: isInternal ? `See request ${id} in the server log.` : error.why,
       fix,
+      ...(figures && { figures }),
     }
   }
   return {

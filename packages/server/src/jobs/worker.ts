@@ -440,7 +440,7 @@ export class Worker {
           body: part,
           signal,
         }).catch((error: unknown) => {
-          const expected = offsetExpected(error)
+          const expected = error instanceof Refusal ? error.expectedOffset : undefined
           if (expected === undefined || expected === offset) throw error
           return expected
         })
@@ -486,15 +486,16 @@ export class Worker {
     const response = await fetch(url, { ...init, method, headers, redirect: 'error' })
     if (response.ok) return response
     const body = (await response.json().catch(() => undefined)) as
-      | { error?: JobResult['error'] }
+      | { error?: JobResult['error'] & { readonly figures?: { readonly expected?: number } } }
       | undefined
     const {
       code = '',
       what = 'The server refused the request.',
       why = '',
       fix = '',
+      figures,
     } = body?.error ?? {}
-    throw new Refusal(response.status, code, what, why, fix)
+    throw new Refusal(response.status, code, what, why, fix, figures?.expected)
   }
 }
 
@@ -538,6 +539,8 @@ class Refusal extends Error {
     readonly what: string,
     readonly why: string,
     readonly fix: string,
+    /** Where an upload continues. */
+    readonly expectedOffset?: number,
   ) {
     super(`${what} ${why}`.trim())
   }
@@ -545,11 +548,6 @@ class Refusal extends Error {
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof Refusal && error.status < 500 && error.status !== 429
-
-const offsetExpected = (error: unknown): number | undefined =>
-  error instanceof Refusal && error.code === 'UPLOAD_OFFSET'
-    ? Number(/(\d+) bytes/.exec(error.message)?.[1])
-    : undefined
 
 class Stopped extends Error {
   constructor(limit: NonNullable<CommandEnd['stoppedBy']>, { timeLimitMs }: ClaimedJob) {

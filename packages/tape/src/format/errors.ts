@@ -1,6 +1,8 @@
 /** Optional parts of an error: lines below its message; the event of a tape and its byte offset. */
 export interface ErrorDetails extends ErrorOptions {
   readonly details?: readonly string[]
+  /** Numbers that the texts name, for code that handles the error. */
+  readonly figures?: Readonly<Record<string, number>>
   readonly seq?: number
   readonly offset?: number
 }
@@ -9,14 +11,18 @@ type ErrorText = readonly [what: string, why: string, fix: string, options?: Err
 
 /** An error with a stable code that says what happened, why, and what to do about it. */
 export class CodedError extends Error {
+  /** Set only if there are any, because agents may see and record the error. */
+  declare readonly figures?: Readonly<Record<string, number>>
+
   constructor(
     readonly code: string,
     readonly what: string,
     readonly why: string,
     readonly fix: string,
-    { cause, details = [] }: ErrorDetails = {},
+    { cause, details = [], figures }: ErrorDetails = {},
   ) {
     super([`${what} ${why} ${fix}`, ...details].join('\n'), cause === undefined ? {} : { cause })
+    if (figures !== undefined) this.figures = figures
   }
 }
 
@@ -160,6 +166,7 @@ export const tapeErrors = errorTable(
       `The tape ${path} is being written by another process.`,
       `Process ${pid} is recording or resuming it, and two writers would corrupt it.`,
       `Wait until that process has ended. If it is not a Retake process, delete ${path}.lock.`,
+      { figures: { pid } },
     ],
     BRANCH_PARENT_MISSING: (path: string, parent: string, _cause: unknown) => [
       `The tape ${path} is a branch, and its parent run is missing.`,

@@ -109,6 +109,8 @@ function mark(
 export interface UnifiedLine {
   readonly sign: ' ' | '-' | '+' | '@'
   readonly text: string
+  /** For `@`: the numbers of the next line in the old and in the new text. */
+  readonly lines?: readonly [before: number, after: number]
 }
 
 const CONTEXT = 3
@@ -127,7 +129,8 @@ export function unifiedDiff(before: string, after: string): UnifiedLine[] {
     if (index === 0 || start > atA) {
       atB += Math.max(start - atA, 0)
       atA = Math.max(start, atA)
-      shown.push({ sign: '@', text: `@ line ${atA + 1} → ${atB + 1}` })
+      const lines = [atA + 1, atB + 1] as const
+      shown.push({ sign: '@', text: `@ line ${lines.join(' → ')}`, lines })
     }
     addEqual(fromA)
     for (; atA < toA; atA++) shown.push({ sign: '-', text: a[atA] ?? '' })

@@ -35,9 +35,6 @@ const ARGUMENT_MAX = 60_000
 /** curl sends `Expect` for bodies larger than a kilobyte. */
 const EXPECT_MIN = 250
 
-/** How `cutText` marks a cut. */
-const CUT = /… \(\d+ more characters\)$/
-
 const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
 
@@ -53,7 +50,7 @@ export function copyAsCurl(
 ): string | undefined {
   const { request, response, label } = detail
   if (request === undefined) return undefined
-  const { method, url, headers, body } = request
+  const { method, url, headers, body, isCut } = request
   const key = `${asVariable(detail.provider ?? '')}_API_KEY`.replace(/^__/, '')
   const text = bodyText ?? (body.clipped || body.form === 'binary' ? undefined : body.text)
   const isWhole = body.bytes === 0 || (text !== undefined && !text.includes('\0'))
@@ -74,7 +71,6 @@ export function copyAsCurl(
     ...(body.bytes === 0 ? [] : bodyParts(headers, { isLong, isWhole, text, file })),
     `--url ${shellWord(url, key)}`,
   ]
-  const isCut = [url, ...headers.flat()].some((each) => CUT.test(each))
   const note = isCut ? '# An address or a header was too long and is cut here.\n' : ''
   const command = parts.join(' \\\n  ')
   if (isLong) return `${note}printf '%s' ${shellQuote(text ?? '')} |\n  ${command}`

@@ -88,6 +88,9 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
       method: exchange.request.method,
       url: cutText(exchange.request.url, HEADER),
       headers: headersOf(exchange.request.headers),
+      isCut: [exchange.request.url, ...exchange.request.headers.flat()].some(
+        ({ length }) => length > HEADER,
+      ),
       body: viewBody(exchange.request.body, exchange.request.text, isJsonBody(exchange.request)),
     },
     response: exchange?.response && responseOf(step, exchange.response),

@@ -62,6 +62,8 @@ export interface RequestDetail {
   readonly method: string
   readonly url: string
   readonly headers: readonly HeaderPair[]
+  /** True if the address or a header was too long to be sent whole. */
+  readonly isCut: boolean
   readonly body: BodyView
 }
 
