@@ -87,7 +87,7 @@ const entries = {
     'packages/web/src/ui/index.ts',
     'packages/web/src/verbs/index.ts',
   ],
-  interop: ['packages/interop/src/portable/index.ts', 'packages/interop/src/verbs/index.ts'],
+  interop: ['packages/interop/src/verbs/index.ts'],
   server: ['packages/server/src/index.ts'],
   cli: [
     'packages/cli/src/index.ts',
@@ -172,9 +172,11 @@ function nameOf(source) {
   return name === 'index' && folder !== 'src' ? folder : name
 }
 
-export async function bundlePackages() {
+/** Bundles the given packages, or all. */
+export async function bundlePackages(names = Object.keys(entries)) {
   await Promise.all(
-    Object.entries(entries).map(async ([name, sources]) => {
+    names.map(async (name) => {
+      const sources = entries[name]
       const dir = join(root, 'packages', name, 'bundle')
       const input = Object.fromEntries(
         sources.map((source) => [nameOf(source), join(root, source)]),
@@ -233,4 +235,7 @@ function newest(folder) {
   return Math.max(0, ...files.map((file) => statSync(join(file.parentPath, file.name)).mtimeMs))
 }
 
-if (process.argv[1] === import.meta.filename) await bundlePackages()
+if (process.argv[1] === import.meta.filename) {
+  const names = process.argv.slice(2)
+  await bundlePackages(names.length === 0 ? undefined : names)
+}

@@ -16,9 +16,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ['tape'],
   runner: ['tape', 'engine'],
   guard: ['tape', 'engine', 'runner'],
-  lab: ['tape', 'engine', 'runner', 'guard'],
+  lab: ['tape', 'engine', 'runner'],
   web: ['tape', 'engine', 'runner', 'guard', 'lab'],
-  interop: ['tape', 'engine', 'runner', 'lab', 'web'],
+  interop: ['tape', 'engine', 'runner'],
   server: ['tape', 'engine', 'runner', 'guard', 'web'],
   cli: ['tape', 'engine', 'runner', 'guard', 'lab', 'web', 'interop', 'server'],
 }

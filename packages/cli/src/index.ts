@@ -4,17 +4,8 @@
  * While no run is active, every replaced function calls the native one.
  */
 import { installShims } from '@retake/engine'
-import './guard/json-schema.js'
 
-export { blame } from './library/blame.js'
-export type {
-  BlameRunOptions,
-  CauseDetail,
-  FailureClass,
-  FindingsFile,
-  SearchedStep,
-} from '@retake/lab/blame'
-export { loadPolicy } from './library/load-policy.js'
+export * from './library/blame.js'
 export { defineConfig } from '@retake/runner/config'
 export type { BlameConfig, ModelPrice, RetakeConfig } from '@retake/runner/config'
 export type { JudgeOptions } from '@retake/runner/oracle'
@@ -40,7 +31,7 @@ export {
   uninstall,
   within,
 } from '@retake/engine'
-export { baselineFrom, driftScore, guard, GuardError, presets } from '@retake/guard'
+export * from './library/guard.js'
 export type {
   AnsweredResult,
   AnswerFromOptions,
@@ -60,40 +51,6 @@ export type {
   SettledDoubt,
   ToolOptions,
 } from '@retake/engine'
-export type {
-  Baseline,
-  BaselineOptions,
-  BreakerLimits,
-  CallOptions,
-  CallRecord,
-  CallInDoubt,
-  CallLimits,
-  Contract,
-  Denial,
-  ApprovalDecision,
-  ApprovalOptions,
-  ApprovalRequest,
-  Approver,
-  DoneCall,
-  EndedGuard,
-  GuardedStep,
-  GuardedToolOptions,
-  GuardOptions,
-  GuardResult,
-  GuardRun,
-  InDoubtChoice,
-  InDoubtDecision,
-  Limits,
-  Policy,
-  OnArgumentDrift,
-  PolicyProblem,
-  Rule,
-  Schema,
-  StandardSchema,
-  ToolContext,
-  ToolFunction,
-  UndoneCall,
-} from '@retake/guard'
 export { guardedCalls, guardSavings, readRun, TapeError } from '@retake/tape'
 export type {
   AmbientInput,

@@ -26,12 +26,6 @@ export { checkGuardTools } from './check-options.js'
 export { guard, type GuardOptions } from './guard.js'
 export { useGuardDefaults } from './resume/guard-tapes.js'
 export { GuardError, type Denial } from './denials/guard-error.js'
-export { sandboxMissing, startConfined } from './confinement/bubblewrap.js'
-export type { Confinement } from './confinement/bubblewrap.js'
-export { endWithDescendants } from '@retake/runner/sandbox'
-export { forwardingOf, hostsText } from './confinement/forwarding.js'
-export type { Forwarding, ReachableAddress } from './confinement/forwarding.js'
-export { permissionFlags } from './confinement/permission-model.js'
 export { thrownIn } from './denials/thrown-error.js'
 export type {
   GuardedTool,

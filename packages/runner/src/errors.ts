@@ -15,6 +15,11 @@ export const cliErrors = errorTable({
     suggestion ? `Did you mean \`retake ${suggestion}\`?` : 'No command has a similar name.',
     'Run `retake --help` to list the commands.',
   ],
+  CAPABILITY_MISSING: (what: string, packages: readonly string[]) => [
+    `${what} is not available here.`,
+    `It may be in a package that is not installed: ${packages.join(', ')}.`,
+    `Run \`npm install ${packages.join(' ')}\`.`,
+  ],
   WRONG_USAGE: (verb: string, what: string, why: string) => [
     what,
     why,

@@ -1,12 +1,8 @@
-import { Deadline } from '@retake/tape/format'
-import { randomBytes } from 'node:crypto'
-import { FOUND } from '@retake/runner/command-line'
-import type { Span } from '@retake/interop/portable'
+import { offers } from '@retake/runner/command-line'
+import { cliErrors } from '@retake/runner/errors'
 
 /** Commands that run an agent. Only these become spans. */
 const TRACED = new Set(['record', 'replay', 'fork', 'rerun', 'resume', 'blame', 'fix'])
-/** A receiver that is down must not delay the command. */
-const SEND_MS = 3000
 
 /**
  * Runs a command and reports it: with `RETAKE_LOG=json` as lines of JSON on stderr, with
@@ -30,55 +26,12 @@ export async function observeVerb(verb: string, run: () => Promise<number>): Pro
   const durationMs = Math.round((performance.now() - from) * 1000) / 1000
   log('end', { exitCode, durationMs })
   if (isTraced)
-    await sendVerbSpan({ verb, startedAt, durationMs, exitCode, endpoint }).catch(
-      (error: unknown) => log('span not sent', { level: 'warn', why: String(error) }),
-    )
+    try {
+      const send = await offers.sendVerbSpan?.()
+      if (send === undefined) throw cliErrors.CAPABILITY_MISSING('A span', ['@retake/interop'])
+      await send({ verb, startedAt, durationMs, exitCode, endpoint })
+    } catch (error) {
+      log('span not sent', { level: 'warn', why: String(error) })
+    }
   return exitCode
 }
-
-async function sendVerbSpan(done: {
-  readonly verb: string
-  readonly startedAt: number
-  readonly durationMs: number
-  readonly exitCode: number
-  readonly endpoint: string
-}): Promise<void> {
-  const { sendSpans, tracesUrl } = await import('@retake/interop/portable')
-  const { nanosOf } = await import('@retake/interop/portable')
-  const { version } = await import('@retake/runner/package-root')
-  const { verb, startedAt, durationMs, exitCode, endpoint } = done
-  // A search that finds the cause of a failure has succeeded.
-  const isSuccess = exitCode === 0 || (verb === 'blame' && exitCode === FOUND)
-  const span: Span = {
-    traceId: randomBytes(16).toString('hex'),
-    spanId: randomBytes(8).toString('hex'),
-    name: `retake ${verb}`,
-    kind: 'internal',
-    start: nanosOf(startedAt),
-    end: nanosOf(startedAt, durationMs),
-    attributes: { 'retake.verb': verb, 'process.exit.code': exitCode },
-    events: [],
-    links: [],
-    status: isSuccess ? { code: 0 } : { code: 2, message: `exit code ${exitCode}` },
-    resource: { attributes: { 'service.name': 'retake', 'service.version': version() } },
-    scope: { name: 'retake.cli', version: version() },
-  }
-  using deadline = new Deadline({ ms: SEND_MS })
-  await sendSpans([span], tracesUrl(endpoint), {
-    encoding: 'protobuf',
-    headers: headersOf(process.env['OTEL_EXPORTER_OTLP_HEADERS'] ?? ''),
-    timeoutMs: SEND_MS,
-    signal: deadline.signal,
-  })
-}
-
-/** Pairs like `name=value`, separated by commas, with encoded values. */
-const headersOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    text.split(',').flatMap((pair) => {
-      const at = pair.indexOf('=')
-      return at < 1
-        ? []
-        : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]]
-    }),
-  )

@@ -3,6 +3,7 @@ import { Interrupted, signalExitCode } from '@retake/runner/command-line'
 import { loadConfig } from '@retake/runner/config'
 import { cliErrors, RunNotTrusted } from '@retake/runner/errors'
 import { widthOf } from '@retake/runner/terminal'
+import { missingCapabilities } from '../verbs/capabilities.js'
 import { verbs } from '../verbs/index.js'
 import { verbHelp } from '@retake/runner/command-line'
 import { observeVerb } from './observe-verb.js'
@@ -17,8 +18,13 @@ async function runNamed(name: string, args: readonly string[]): Promise<number> 
   let jsonTo: NodeJS.WriteStream | undefined = args.includes('--json') ? process.stdout : undefined
   try {
     const entry = verbs[name]
-    if (entry === undefined)
-      throw cliErrors.UNKNOWN_COMMAND(name, closestName(name, Object.keys(verbs)))
+    if (entry === undefined) {
+      const similar = closestName(name, Object.keys(verbs))
+      const missing = similar === undefined ? missingCapabilities() : []
+      throw missing.length === 0
+        ? cliErrors.UNKNOWN_COMMAND(name, similar)
+        : cliErrors.CAPABILITY_MISSING(`The command "${name}"`, missing)
+    }
     const [summary, load] = entry
     const { default: verb } = await load()
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout

@@ -1,5 +1,13 @@
 import type { BlameRunOptions, FindingsFile } from '@retake/lab/blame'
 
+export type {
+  BlameRunOptions,
+  CauseDetail,
+  FailureClass,
+  FindingsFile,
+  SearchedStep,
+} from '@retake/lab/blame'
+
 /**
  * Finds the steps that together made a recorded run fail, as `retake blame` does. `run` is an id or
  * its beginning, a path, or `last`. Starts processes of the recorded agent; tools with effects run

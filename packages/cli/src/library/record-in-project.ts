@@ -8,10 +8,7 @@ import {
   type RecordResult,
   runOfError,
 } from '@retake/engine'
-import { useGuardDefaults } from '@retake/guard'
-import { attempt } from '@retake/tape/format'
 import { project } from '@retake/runner/config'
-import { findConfig } from '@retake/runner/config'
 
 let config: Promise<void> | undefined
 
@@ -60,23 +57,8 @@ async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<v
   }
 }
 
-/** A guard outside of a recording opens its own tape, to which the settings apply as well. */
-useGuardDefaults(() => {
-  if (currentSession() !== undefined) return undefined
-  // A sandboxed tool may not be allowed to read the file, and the folder may be gone.
-  const file = outsideRuns(() => attempt(() => findConfig(process.cwd())))
-  if (file === undefined) return undefined
-  return readProject().then(() => {
-    const { recording, seal } = project()
-    return {
-      ...(recording.redact && { redact: recording.redact }),
-      ...(seal.sign !== undefined && { sign: seal.sign }),
-    }
-  })
-})
-
 /** Every run reports a mistake in it until the process restarts. */
-const readProject = (): Promise<void> =>
+export const readProject = (): Promise<void> =>
   (config ??= outsideRuns(async () => {
     const { loadConfig } = await import('@retake/runner/config')
     await loadConfig(process.cwd())

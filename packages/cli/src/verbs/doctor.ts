@@ -31,7 +31,7 @@ import {
 } from '@retake/tape'
 import { notCapturedDetail } from '@retake/runner/agent'
 import type { CallSites } from '@retake/engine'
-import { sandboxMissing } from '@retake/guard'
+import { sandboxMissing } from '@retake/runner/sandbox'
 import { plural } from '@retake/tape/present'
 
 /** Every outside source on two tapes of the same agent, and whether its values changed. */

@@ -1,8 +1,5 @@
-import { guardVerbs } from '@retake/guard/verbs'
-import { interopVerbs } from '@retake/interop/verbs'
-import { labVerbs } from '@retake/lab/verbs'
 import type { VerbTable } from '@retake/runner/command-line'
-import { webVerbs } from '@retake/web/verbs'
+import { capabilityVerbs } from './capabilities.js'
 
 /** Commands, in the order in which a newcomer needs them. */
 export const verbs: VerbTable = {
@@ -38,8 +35,5 @@ export const verbs: VerbTable = {
   login: ['Sign in to a team server', () => import('./login.js')],
   push: ['Send runs to a team server', () => import('./push.js')],
   pull: ['Fetch runs from a team server', () => import('./pull.js')],
-  ...webVerbs,
-  ...labVerbs,
-  ...guardVerbs,
-  ...interopVerbs,
+  ...(await capabilityVerbs()),
 }

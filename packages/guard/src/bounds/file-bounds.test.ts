@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fileBounds } from './file-bounds.js'
-import { resolvePath } from '../paths/file-roots.js'
+import { resolvePath } from '@retake/runner/sandbox'
 
 let base: string
 let root: string

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { attempt } from '@retake/tape/format'
 import type { Denial } from '../denials/guard-error.js'
 import { fileDenial, type FileDenialCode } from '../denials/scope-denials.js'
-import { FileRoots, type ResolvedPath, resolvePath, statOf } from '../paths/file-roots.js'
+import { FileRoots, type ResolvedPath, resolvePath, statOf } from '@retake/runner/sandbox'
 import type { FileAccess, FileScope } from './scopes.js'
 
 /**

@@ -6,7 +6,7 @@ import { matchesText } from '../data/name-pattern.js'
 import type { Command, ShellScope } from './scopes.js'
 import { type Denial, GuardError } from '../denials/guard-error.js'
 import { shellDenials } from '../denials/scope-denials.js'
-import { sandboxMissing } from '../confinement/bubblewrap.js'
+import { sandboxMissing } from '@retake/runner/sandbox'
 
 /** Any number of arguments: without options, and with options. */
 const REST = '**'

@@ -4,7 +4,15 @@ import type { Dirent } from 'node:fs'
 import { attempt } from '@retake/tape/format'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import { type Denial, guardErrors } from '../denials/guard-error.js'
-import { fold, foldersAbove, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
+import {
+  fold,
+  foldersAbove,
+  foldsCase,
+  isBelow,
+  resolvePath,
+  statOf,
+  onSandboxFile,
+} from '@retake/runner/sandbox'
 
 /** A file or folder of Retake that no guarded tool may use, whatever its scope allows. */
 interface OwnPath {
@@ -179,3 +187,5 @@ const verbOf = (access: string): string => (access === 'write' ? 'write' : 'read
 
 const denialOf = ({ owner }: OwnPath, what: string): Denial =>
   guardErrors.GUARD_OWN_FILES(what, owner)
+
+onSandboxFile((folder) => protectOwnFiles(folder, 'the sandbox of Retake'))

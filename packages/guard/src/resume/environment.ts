@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GuardEnvironment } from '@retake/tape/guards'
-import { foldersAbove } from '../paths/file-roots.js'
+import { foldersAbove } from '@retake/runner/sandbox'
 
 /**
  * Revision and branch of a folder's repository. Reads `.git` itself, because git would run code that

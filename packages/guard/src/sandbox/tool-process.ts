@@ -10,7 +10,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { outsideRuns } from '@retake/engine/hook'
 import type { CallUsage } from '@retake/tape/guards'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import { foldersAbove, isBelow } from '../paths/file-roots.js'
+import { foldersAbove, isBelow } from '@retake/runner/sandbox'
 import { confinementOf, type Scopes } from '../bounds/scopes.js'
 import { currentBounds } from '../bounds/current-bounds.js'
 import { GuardError, guardErrors } from '../denials/guard-error.js'
@@ -26,11 +26,11 @@ import {
   outsideSockets,
   sandboxMissing,
   startConfined,
-} from '../confinement/bubblewrap.js'
+} from '@retake/runner/sandbox'
 import { endWithDescendants } from '@retake/runner/sandbox'
 import { receiveFrames, sendFrame } from './frames.js'
-import { permissionFlags } from '../confinement/permission-model.js'
-import { underSeatbelt } from '../confinement/seatbelt.js'
+import { permissionFlags } from '@retake/runner/sandbox'
+import { underSeatbelt } from '@retake/runner/sandbox'
 import type { SentError, ToolRequest } from './tool-child.js'
 
 /** Idle processes by tool and confinement, least recently used first. */

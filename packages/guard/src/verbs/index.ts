@@ -1,4 +1,13 @@
-import type { VerbTable } from '@retake/runner/command-line'
+import { attempt } from '@retake/tape/format'
+import { offers, type VerbTable } from '@retake/runner/command-line'
+
+offers.suggestRule = async () => {
+  const { recordedRun, suggestRule } = await import('../policy-files/index.js')
+  return (file, step, passing) => {
+    const runs = passing.flatMap((each) => attempt(() => [recordedRun(each)], []))
+    return suggestRule(recordedRun(file), step, runs)?.rule
+  }
+}
 
 /** The commands of this package. */
 export const guardVerbs: VerbTable = {

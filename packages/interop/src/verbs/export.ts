@@ -10,10 +10,16 @@ import {
 import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type EventLine, eventLines, parseJson, type Tape, attempt } from '@retake/tape'
+import {
+  type BlameFindings,
+  type EventLine,
+  eventLines,
+  parseJson,
+  type Tape,
+  attempt,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { plural } from '@retake/tape/present'
-import { type FindingsFile } from '@retake/lab/blame'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
 import { cliErrors } from '@retake/runner/errors'
 import { version } from '@retake/runner/package-root'
@@ -94,9 +100,11 @@ function formatOf(options: Options): ExportFormat {
   return format
 }
 
-const findingsOf = (tapeFile: string, run: string): FindingsFile['findings'] | undefined =>
-  attempt(() => JSON.parse(readFileSync(findingsPath(tapeFile, run), 'utf8')) as FindingsFile)
-    ?.findings
+const findingsOf = (tapeFile: string, run: string): BlameFindings | undefined =>
+  attempt(
+    () =>
+      JSON.parse(readFileSync(findingsPath(tapeFile, run), 'utf8')) as { findings: BlameFindings },
+  )?.findings
 
 async function send(
   spans: Iterable<Span>,

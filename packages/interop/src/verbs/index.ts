@@ -1,4 +1,6 @@
-import type { VerbTable } from '@retake/runner/command-line'
+import { offers, type VerbTable } from '@retake/runner/command-line'
+
+offers.sendVerbSpan = async () => (await import('../portable/verb-span.js')).sendVerbSpan
 
 /** The commands of this package. */
 export const interopVerbs: VerbTable = {

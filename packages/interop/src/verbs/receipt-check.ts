@@ -1,9 +1,8 @@
-import { writeOrReport } from '@retake/runner/verify'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type CheckedReceipt, checkReceipt } from '@retake/tape'
 import { nodePlatform } from '@retake/tape/node'
 import { receiptLines } from '@retake/tape/present'
-import { makeReceiptPage } from '@retake/web'
+import { writeReceiptPage } from '../receipts/receipt-page.js'
 import { FOUND } from '@retake/runner/command-line'
 import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
 import { cliErrors } from '@retake/runner/errors'
@@ -30,8 +29,7 @@ proven; they are the issuer's word.`,
   ],
   async run(options, [file]) {
     const page = options.text('page')
-    if (page !== undefined)
-      writeOrReport(page, () => writeFileSync(page, makeReceiptPage({ keys: knownKeys() })))
+    if (page !== undefined) await writeReceiptPage(page, { keys: knownKeys() })
     if (file === undefined) {
       if (page !== undefined) {
         options.print({ page }, () => [`written to ${page}`])

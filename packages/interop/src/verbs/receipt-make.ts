@@ -5,7 +5,7 @@ import { ownOrNewKey, publicKeyText } from '@retake/engine/runs'
 import { type DisclosedStep, draftReceipt, issueReceipt, type Tape } from '@retake/tape'
 import { nodePlatform } from '@retake/tape/node'
 import { plural } from '@retake/tape/present'
-import { makeReceiptPage } from '@retake/web'
+import { writeReceiptPage } from '../receipts/receipt-page.js'
 import { DIR_OPTION, type Options, usageError, type Verb } from '@retake/runner/command-line'
 import { cliErrors } from '@retake/runner/errors'
 import { checkTape } from '@retake/runner/runs'
@@ -38,7 +38,7 @@ separately, and the content of hidden steps cannot be guessed.`,
     'retake receipt last --steps 3 --out refund.receipt.json',
     'retake receipt last --steps 3,4 --answers --html refund.html',
   ],
-  run(options, [name = '']) {
+  async run(options, [name = '']) {
     const tape = options.openRun(name)
     checkSealed(tape)
     const steps = disclosedSteps(tape, options)
@@ -58,8 +58,7 @@ separately, and the content of hidden steps cannot be guessed.`,
     const out = options.text('out')
     const html = options.text('html')
     if (out !== undefined) writeOrReport(out, () => writeFileSync(out, text))
-    if (html !== undefined)
-      writeOrReport(html, () => writeFileSync(html, makeReceiptPage({ receipt: text })))
+    if (html !== undefined) await writeReceiptPage(html, { receipt: text })
     if (out === undefined && html === undefined) process.stdout.write(text)
     else if (options.json)
       printJson({

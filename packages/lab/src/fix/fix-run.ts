@@ -23,8 +23,7 @@ import { cliErrors } from '@retake/runner/errors'
 import { makeOracle } from '@retake/runner/oracle'
 import { type Oracle, readOutcome } from '@retake/runner/oracle'
 import { suggestOracle } from '@retake/runner/oracle'
-import { recordedRun, type RunCalls } from '@retake/guard/policy-files'
-import { suggestRule } from '@retake/guard/policy-files'
+import { offers } from '@retake/runner/command-line'
 import { fixFolderOf, type RunStore } from '@retake/runner/runs'
 import { viewRun } from '@retake/runner/runs'
 import { fromHere } from '@retake/runner/terminal'
@@ -170,7 +169,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     ...(budget && { budget }),
     ...(error && { error }),
   })
-  let passing: RunCalls[] | undefined
+  const suggestRule = await offers.suggestRule?.()
   let context: FixContext = {
     run: view,
     symptoms,
@@ -178,10 +177,9 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     oracleReason: reason.reason,
     earlier,
     ...(error && { error }),
-    suggestRule: (step) => {
-      passing ??= corpus.flatMap((file) => attempt(() => [recordedRun(file)], []))
-      return suggestRule(recordedRun(tape.path), step, passing)?.rule
-    },
+    ...(suggestRule && {
+      suggestRule: (step: string) => suggestRule(tape.path, step, corpus),
+    }),
   }
   const propose = (): FixCandidate[] =>
     proposeFixes(context).filter(

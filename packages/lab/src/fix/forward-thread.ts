@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import type { Forwarding } from '@retake/guard'
+import type { Forwarding } from '@retake/runner/sandbox'
 import { forwardTo } from '@retake/runner/agent'
 
 /**

@@ -14,7 +14,7 @@ import {
   type ReachableAddress,
   sandboxMissing,
   startConfined,
-} from '@retake/guard'
+} from '@retake/runner/sandbox'
 import { endWithDescendants } from '@retake/runner/sandbox'
 import { environmentOnTape, type Tape } from '@retake/tape'
 import { hasTypeScriptLoader, type Launch } from '@retake/runner/agent'

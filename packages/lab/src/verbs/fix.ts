@@ -5,7 +5,7 @@ import type { ProvenFix } from '../proof/prove-fixes.js'
 import type { Tape } from '@retake/tape'
 import { cost } from '@retake/tape/present'
 import type { AppliedFixView } from '@retake/tape'
-import { sandboxMissing } from '@retake/guard'
+import { sandboxMissing } from '@retake/runner/sandbox'
 import { confirmCost } from '@retake/runner/command-line'
 import { Interruption, NOT_TRIED } from '@retake/runner/command-line'
 import {

@@ -30,3 +30,4 @@ export {
   parseVerb,
   usageError,
 } from './verb.js'
+export { type EndedVerb, offers } from './offers.js'

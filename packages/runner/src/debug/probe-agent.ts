@@ -4,7 +4,7 @@ import { missingReport } from '../agent/agent-process.js'
 import type { StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import type { Ended, Probe, ProbeEnd, ProbeProcess, Stop } from '@retake/engine/inspect'
-import type { RunView, Step, Tape } from '@retake/tape'
+import { attempt, type RunView, type Step, type Tape } from '@retake/tape'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { cliErrors } from '../errors.js'
 import { type Replayed, replayReceipt, ReplayProcess } from '../agent/replay-agent.js'
@@ -142,7 +142,7 @@ export function spawnProbe(
     libraries: [
       commandRoot().href,
       new URL('.', runnerEntry('runs')).href,
-      new URL('.', import.meta.resolve('@retake/guard')).href,
+      ...attempt(() => [new URL('.', import.meta.resolve('@retake/guard')).href], []),
     ],
     kill: () => {
       child.kill('SIGKILL')

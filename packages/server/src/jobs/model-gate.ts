@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { TLSSocket } from 'node:tls'
 import { CertificateAuthority } from '@retake/engine/proxy'
-import { type Forwarding, forwardingOf, hostsText } from '@retake/guard'
+import { type Forwarding, forwardingOf, hostsText } from '@retake/runner/sandbox'
 import type { ProgramNeeds } from '../parts.js'
 
 /** Sends a request of the sandbox to the server, which has the key. Rejects if the server refuses. */

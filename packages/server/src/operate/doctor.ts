@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import path from 'node:path'
 import { connect } from 'node:tls'
 import { reason } from '@retake/engine/errors'
-import { sandboxMissing } from '@retake/guard'
+import { sandboxMissing } from '@retake/runner/sandbox'
 import { isLoopback } from '@retake/web'
 import { ownerAccess } from '../database/database.js'
 import { Mailer } from '../people/mail.js'

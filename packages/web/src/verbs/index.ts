@@ -1,4 +1,6 @@
-import type { VerbTable } from '@retake/runner/command-line'
+import { offers, type VerbTable } from '@retake/runner/command-line'
+
+offers.receiptPage = async () => (await import('../report/make-receipt-page.js')).makeReceiptPage
 
 /** The commands of this package. */
 export const webVerbs: VerbTable = {

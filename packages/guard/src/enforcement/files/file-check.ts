@@ -4,7 +4,7 @@ import { types } from 'node:util'
 import { disk, outsideRuns, type Session } from '@retake/engine/hook'
 import { attempt } from '@retake/tape/format'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import { type ResolvedPath, resolvePath, statOf } from '../../paths/file-roots.js'
+import { type ResolvedPath, resolvePath, statOf } from '@retake/runner/sandbox'
 import type { FileAccess } from '../../bounds/scopes.js'
 
 /** Checks file access against the bounds of all enclosing calls. */

@@ -7,7 +7,7 @@ import {
   opensToRead,
   outsideRuns,
 } from '@retake/engine/hook'
-import { resolvePath, statOf } from '../../paths/file-roots.js'
+import { resolvePath, statOf } from '@retake/runner/sandbox'
 import type { FileAccess } from '../../bounds/scopes.js'
 import { type FileCheck, pathArgument, type Pins } from './file-check.js'
 

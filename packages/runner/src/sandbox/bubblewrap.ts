@@ -15,8 +15,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { attempt } from '@retake/tape/format'
 import { outsideRuns } from '@retake/engine/hook'
-import { foldersAbove, isBelow, resolvePath } from '../paths/file-roots.js'
-import { protectOwnFiles } from '../paths/own-files.js'
+import { foldersAbove, isBelow, resolvePath } from './file-roots.js'
 import { seccompFilter } from './seccomp.js'
 
 /** Limits of a sandboxed process. A missing list allows everything, an empty list nothing. */
@@ -290,6 +289,13 @@ export function startConfined<Stdio, Started>(
   }
 }
 
+const fileListeners: ((folder: string) => void)[] = []
+
+/** Calls this with each folder of which a sandbox keeps an open file, which no tool may use. */
+export function onSandboxFile(listener: (folder: string) => void): void {
+  fileListeners.push(listener)
+}
+
 /** Opens the seccomp filter for one process. Close it after starting the process. */
 function openSeccompFilter(confinement: Confinement): number | undefined {
   const { read, network, processes = true } = confinement
@@ -321,6 +327,6 @@ function storeFilter(filter: Uint8Array): number {
   const fd = openSync(file, 'r')
   rmSync(folder, { recursive: true })
   // The descriptor is visible in `/proc` under this path.
-  protectOwnFiles(folder, 'the sandbox of Retake')
+  for (const listener of fileListeners) listener(folder)
   return fd
 }

@@ -1,4 +1,4 @@
-import { isBelow } from '../paths/file-roots.js'
+import { isBelow } from './file-roots.js'
 import type { Confinement } from './bubblewrap.js'
 
 /** Flags of Node's permission model for the files of a confinement. Missing lists allow everything. */

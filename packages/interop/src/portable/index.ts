@@ -1,2 +1,0 @@
-export { sendSpans, tracesUrl } from './send-spans.js'
-export { type Span, nanosOf } from './span.js'
