@@ -9,7 +9,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { isBuiltin } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { packagesOf, thirdPartyNotices } from '../packages/web/third-party-notices.mjs'
+import { packagesOf, thirdPartyNotices } from './third-party-notices.mjs'
 import { root } from './run-command.mjs'
 
 /** Sources by package; the files they are bundled into have the same names, or that of their folder. */

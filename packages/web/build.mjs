@@ -6,7 +6,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
-import { packagesOf, thirdPartyNotices } from './third-party-notices.mjs'
+import { packagesOf, thirdPartyNotices } from '../../scripts/third-party-notices.mjs'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const modes = process.argv.length > 2 ? process.argv.slice(2) : ['live', 'report']

@@ -1,3 +1,5 @@
+import { changedSources, movedHere, whyNotRunAgain } from '@retake/runner/agent'
+import { offers } from '@retake/runner/command-line'
 import { createHash } from 'node:crypto'
 import {
   createReadStream,
@@ -23,8 +25,17 @@ import { readPart } from '@retake/runner/read-part'
 import { refuseSecrets } from '@retake/runner/privacy'
 import { isMarkedAlive, isRecording, type RunStore } from '@retake/runner/runs'
 import { tagsOf } from '@retake/runner/runs'
-import { isProgramUnchanged, packCode } from './code-bundle.js'
 import type { TeamClient, TeamProject } from './team-client.js'
+
+/** True if the program of a run is where it was recorded, and unchanged. */
+function isProgramUnchanged(file: string): boolean {
+  const tape = openTape(file)
+  return (
+    whyNotRunAgain(tape) === undefined &&
+    movedHere(tape) === undefined &&
+    changedSources(tape).length === 0
+  )
+}
 
 const PART_BYTES = 8 << 20
 /** Suffix of the file with an agent's code, after the id of its run. */
@@ -76,7 +87,11 @@ export async function pushRun(
         })
   using scratch = temporaryFolder('push')
   const archive = path.join(scratch.path, `${run.id}${CODE_SUFFIX}`)
-  if (options.withCode === true) packCode(tape, archive, options.allowsSecrets)
+  if (options.withCode === true) {
+    const packCode = await offers.packCode?.()
+    if (packCode === undefined) throw cliErrors.CAPABILITY_MISSING('push --code', ['@retake/lab'])
+    packCode(tape, archive, options.allowsSecrets)
+  }
   const files = await filesOf(tape, run.id, options.withCode === true ? [archive] : [])
   return [...before, await pushFiles(client, target, { tape, id: run.id, details, files }, options)]
 }

@@ -1,4 +1,4 @@
-import { serveUntilSignal } from '@retake/web/ui'
+import { offers } from '@retake/runner/command-line'
 import { printJson } from '@retake/runner/terminal'
 import type { Options, Verb } from '@retake/runner/command-line'
 import { openTape } from '@retake/tape/node'
@@ -203,11 +203,17 @@ ${paint('bold', 'The step that went wrong, in the viewer:')}
 
 const wantsViewer = (options: Options): boolean => {
   if (options.json || options.flag('no-open')) return false
+  if (offers.serveViewer === undefined) return false
   return options.flag('open') || hasScreen(process.env, process.stdout.isTTY)
 }
 
-const openIt = (folder: ShippedFolder, { store, run, step }: ShownRun, tour: Tour): Promise<void> =>
-  serveUntilSignal(store, {
+async function openIt(
+  folder: ShippedFolder,
+  { store, run, step }: ShownRun,
+  tour: Tour,
+): Promise<void> {
+  const serve = await offers.serveViewer?.()
+  await serve?.(store, {
     page: `/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`,
     onServed: ({ url }) => {
       tour.chapter('See it: the viewer is open on the step that went wrong')
@@ -217,6 +223,7 @@ const openIt = (folder: ShippedFolder, { store, run, step }: ShownRun, tour: Tou
       return openBrowser(url)
     },
   })
+}
 
 interface ShownRun {
   readonly store: RunStore

@@ -1,4 +1,6 @@
-import type { VerbTable } from '@retake/runner/command-line'
+import { offers, type VerbTable } from '@retake/runner/command-line'
+
+offers.packCode = async () => (await import('../fix/pack-code.js')).packCode
 
 /** The commands of this package. */
 export const labVerbs: VerbTable = {

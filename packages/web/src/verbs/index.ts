@@ -1,5 +1,6 @@
 import { offers, type VerbTable } from '@retake/runner/command-line'
 
+offers.serveViewer = async () => (await import('../ui/index.js')).serveUntilSignal
 offers.receiptPage = async () => (await import('../report/make-receipt-page.js')).makeReceiptPage
 
 /** The commands of this package. */

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { changedSources, movedHere, whyNotRunAgain } from '@retake/runner/agent'
+import { movedHere } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
-import { AgentProject, SECRET_FILE, SKIPPED } from '@retake/lab/fix'
+import { AgentProject, SECRET_FILE, SKIPPED } from './project-copy.js'
 import { foldersUp } from '@retake/runner/package-root'
 import { secretsIn } from '@retake/runner/privacy'
 
@@ -52,16 +52,6 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
     { input: names.join('\0'), encoding: 'utf8' },
   )
   if (status !== 0) throw cliErrors.CODE_NOT_PACKED(id, (error?.message ?? stderr).trim())
-}
-
-/** True if the program of a run is where it was recorded, and unchanged. */
-export function isProgramUnchanged(file: string): boolean {
-  const tape = openTape(file)
-  return (
-    whyNotRunAgain(tape) === undefined &&
-    movedHere(tape) === undefined &&
-    changedSources(tape).length === 0
-  )
 }
 
 /** Files that git does not ignore; all files without git. */
