@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { startScriptedModel } from '../../packages/runner/dist/demo/scripted-model.js'
+import { startScriptedModel } from '../../packages/runner/dist/agent/scripted-model.js'
 import { startEffectProvider } from './effect-provider.mjs'
 
 /** Sends a part of a request and is gone, like a process that is killed. */

@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { startScriptedModel } from '../../../packages/runner/dist/demo/scripted-model.js'
+import { startScriptedModel } from '../../../packages/runner/dist/agent/scripted-model.js'
 import { atOldPort } from '../../support/at-old-port.js'
 import { makeWorkspace, type Workspace } from '../../support/run-retake.mjs'
 import { requestFixture } from './browser.js'

@@ -1,4 +1,4 @@
-import { writeReport } from '@retake/runner/terminal'
+import { writeReport } from '@retake/runner/command-line'
 import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
 import {
   fromHere,

@@ -13,7 +13,7 @@ import {
   wrap,
   linesOf,
 } from '../terminal/terminal.js'
-import { shellWord } from './mount-script.js'
+import { shellWord } from '../terminal/shell-word.js'
 import { runName } from '../runs/run-store.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 import { type Excerpt, excerpts } from '../terminal/diff-lines.js'

@@ -19,7 +19,7 @@ export {
 } from './continue-agent.js'
 export { divergenceReport, notCapturedDetail, notCapturedLines } from './divergence.js'
 export { forwardTo } from './forward-sockets.js'
-export { shellWord } from './mount-script.js'
+export { shellWord } from '../terminal/shell-word.js'
 export { type AgentRecording, recordAgent } from './record-agent.js'
 export {
   type CommandRecording,

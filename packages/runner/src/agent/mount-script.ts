@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { shellQuote } from '../terminal/shell-word.js'
 
 /** Kernel interfaces, shared with the sandbox unchanged. */
 const KERNEL = ['/proc', '/sys', '/dev']
@@ -101,12 +102,6 @@ function ownedFolders(needed: readonly string[]): string[] {
   })
   return [...new Set(found)]
 }
-
-export const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
-
-/** Quotes a word only if a shell needs it. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuote(text)
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
 

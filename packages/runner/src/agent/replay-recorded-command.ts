@@ -14,7 +14,7 @@ import {
 } from '@retake/engine/proxy'
 import type { ProxyDetails, Tape } from '@retake/tape'
 import { duration, plural } from '@retake/tape/present'
-import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
+import { FOUND, Interrupted, signalExitCode } from '../terminal/exit-codes.js'
 import {
   COMMAND_DEFAULTS,
   proxyVariables,

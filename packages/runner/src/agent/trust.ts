@@ -1,4 +1,4 @@
-import { shellWord } from './mount-script.js'
+import { shellWord } from '../terminal/shell-word.js'
 import {
   isTrustedRun,
   loadsCode,

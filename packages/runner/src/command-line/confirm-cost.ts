@@ -1,6 +1,6 @@
 import { cost } from '@retake/tape/present'
 import { promptOnTerminal } from '../terminal/terminal.js'
-import { Interrupted } from './exit-codes.js'
+import { Interrupted } from '../terminal/exit-codes.js'
 import { usageError } from './verb.js'
 
 /** `--max-usd` can only be guaranteed if all prices are known. */

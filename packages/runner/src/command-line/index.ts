@@ -8,9 +8,9 @@ export {
   nextSignal,
   signalExitCode,
   stopRequest,
-} from './exit-codes.js'
+} from '../terminal/exit-codes.js'
 export { verbHelp } from './help.js'
-export { errorLines, exitCodeOf, explain, explainOrThrow } from './print-error.js'
+export { errorLines, exitCodeOf, explain, explainOrThrow } from '../terminal/print-error.js'
 export { mostFrequent, parseAge } from './quantities.js'
 export {
   ALLOW_SECRETS_OPTION,
@@ -31,3 +31,4 @@ export {
   usageError,
 } from './verb.js'
 export { type EndedVerb, offers } from './offers.js'
+export { writeReport } from './write-report.js'

@@ -18,7 +18,7 @@ import type {
   Timeline,
   Watched,
 } from '@retake/engine/inspect'
-import { errorLines, exitCodeOf, explainOrThrow } from '../command-line/print-error.js'
+import { errorLines, exitCodeOf, explainOrThrow } from '../terminal/print-error.js'
 import { plural } from '@retake/tape/present'
 import { locationText, sourceExcerpt, variableLines } from './stop-lines.js'
 import { closestName } from '@retake/engine/errors'

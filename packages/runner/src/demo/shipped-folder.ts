@@ -1,5 +1,5 @@
 import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
-import { Interrupted } from '../command-line/exit-codes.js'
+import { Interrupted } from '../terminal/exit-codes.js'
 import {
   copyFileSync,
   mkdirSync,
@@ -19,7 +19,7 @@ import { viewRun } from '../runs/view-run.js'
 import { commandRoot } from '../package-root.js'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { withScriptedModel } from './scripted-model.js'
+import { withScriptedModel } from '../agent/scripted-model.js'
 
 /** A copy of files shipped with the package, which users may read and change. */
 export interface ShippedFolder {

@@ -11,7 +11,7 @@ import {
   type Tape,
 } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { explain, type ExplainedError } from '../command-line/print-error.js'
+import { explain, type ExplainedError } from '../terminal/print-error.js'
 import type { RunStore } from './run-store.js'
 import { type LocalRunRow, summarizeRun } from './run-summary.js'
 import { viewRun } from './view-run.js'

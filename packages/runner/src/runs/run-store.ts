@@ -14,7 +14,7 @@ import {
   tapeErrors,
 } from '@retake/tape/format'
 import { runStatus, type RunStatus } from '@retake/tape/present'
-import { shellWord } from '../agent/mount-script.js'
+import { shellWord } from '../terminal/shell-word.js'
 import { fromHere } from '../terminal/terminal.js'
 import { version } from '../package-root.js'
 import { RunIndexFile } from './run-index.js'

@@ -11,7 +11,7 @@ import {
   attempt,
 } from '@retake/tape'
 import { plural, runEnd, runStatus, type RunStatus } from '@retake/tape/present'
-import { explain, type ExplainedError } from '../command-line/print-error.js'
+import { explain, type ExplainedError } from '../terminal/print-error.js'
 import { isCutOff, isRecording, type RunStore } from './run-store.js'
 import { changedTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'

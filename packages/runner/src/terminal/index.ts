@@ -34,4 +34,3 @@ export {
   wrap,
   wrapFacts,
 } from './terminal.js'
-export { writeReport } from './write-report.js'

@@ -4,7 +4,7 @@ import type { Tone } from '@retake/tape/present'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { Interrupted } from '../command-line/exit-codes.js'
+import { Interrupted } from './exit-codes.js'
 
 /** Hides what the recorder of a run hid; see `hidden-values.ts` of the engine. */
 let withoutHidden = (text: string): string => text

@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { divergenceReport } from '../agent/divergence.js'
-import { shellQuote, shellWord } from '../agent/mount-script.js'
+import { shellQuote, shellWord } from '../terminal/shell-word.js'
 import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
-import { explain } from '../command-line/print-error.js'
+import { explain } from '../terminal/print-error.js'
 import { commandRoot, runnerEntry } from '../package-root.js'
 
 function divergenceText(file: string, found: Divergence, test: RunningTest): string {

@@ -6,7 +6,7 @@ import { continueAgent } from '../agent/continue-agent.js'
 import { tapeCopies } from './write-test.js'
 import { cliErrors } from '../errors.js'
 import { temporaryFolder } from '../temporary-folder.js'
-import { shellWord } from '../agent/mount-script.js'
+import { shellWord } from '../terminal/shell-word.js'
 import { fromHere } from '../terminal/terminal.js'
 import { type RunningTest, TapeFailure } from './tape-failure.js'
 import {

@@ -1,4 +1,4 @@
-import { writeReport } from '@retake/runner/terminal'
+import { writeReport } from '@retake/runner/command-line'
 import {
   ALLOW_SECRETS_OPTION,
   DIR_OPTION,

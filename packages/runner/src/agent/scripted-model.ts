@@ -6,7 +6,7 @@ import type {
   PlainMessage,
   ScriptedAnswer,
 } from '@retake/engine/testing'
-import type { AgentStart } from '../agent/agent-process.js'
+import type { AgentStart } from './agent-process.js'
 
 /**
  * Serves a model on the loopback, so that the demo needs no key. Answers by rules, with random

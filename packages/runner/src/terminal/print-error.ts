@@ -1,7 +1,7 @@
 import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape/format'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
-import { cutWidthOf, leadLines, painter } from '../terminal/terminal.js'
+import { cutWidthOf, leadLines, painter } from './terminal.js'
 
 export type ExplainedError = Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
 
