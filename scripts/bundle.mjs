@@ -91,7 +91,7 @@ const entries = {
   server: ['packages/server/src/index.ts'],
   cli: [
     'packages/cli/src/index.ts',
-    'packages/cli/src/main.ts',
+    'packages/cli/src/command-line/main.ts',
     'packages/cli/src/preload.ts',
     'packages/cli/src/testing.ts',
     'packages/cli/src/test-runners/vitest.ts',

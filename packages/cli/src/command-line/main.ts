@@ -1,6 +1,6 @@
 import { WRONG_USAGE } from '@retake/runner/command-line'
 import { version } from '@retake/runner/package-root'
-import { verbs } from './verbs/index.js'
+import { verbs } from '../verbs/index.js'
 
 export async function main(args: readonly string[]): Promise<void> {
   // A closed pipe (`retake list | head`) is not an error.
@@ -22,7 +22,7 @@ async function run(args: readonly string[]): Promise<number> {
   else if (/^(--help|-h)$/.test(first) || (first === 'help' && rest[0] === undefined))
     console.log(generalHelp())
   else {
-    const { runVerb } = await import('./command-line/run-verb.js')
+    const { runVerb } = await import('./run-verb.js')
     return first === 'help' ? runVerb(rest[0] ?? '', ['--help']) : runVerb(first, rest)
   }
   return 0
