@@ -16,10 +16,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ['tape'],
   runner: ['tape', 'engine'],
   guard: ['tape', 'engine', 'runner'],
-  lab: ['tape', 'engine', 'runner'],
-  web: ['tape', 'engine', 'runner', 'guard', 'lab'],
-  interop: ['tape', 'engine', 'runner'],
-  server: ['tape', 'engine', 'runner', 'guard', 'web'],
+  lab: ['tape', 'engine', 'runner', 'guard'],
+  web: ['tape', 'engine', 'runner'],
+  interop: ['tape', 'engine', 'runner', 'lab', 'web'],
+  server: ['tape', 'engine', 'runner', 'web'],
   cli: ['tape', 'engine', 'runner', 'guard', 'lab', 'web', 'interop', 'server'],
 }
 

@@ -18,6 +18,7 @@ import { promisify } from 'node:util'
 import { backUp, Log, readSettings, restore, startServer } from '@retake/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
+import '../../packages/cli/dist/verbs/index.js'
 import { writeTape } from '../web/support/write-tape.js'
 import { Postgres } from '../../packages/server/dist/database/postgres.js'
 import {

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { readSettings, reindex } from '@retake/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
+import '../../packages/cli/dist/verbs/index.js'
 import { BlobStore, probeStorage } from '../../packages/server/dist/storage/blob-store.js'
 import { ServerKeys } from '../../packages/server/dist/storage/server-keys.js'
 import {

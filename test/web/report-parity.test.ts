@@ -1,3 +1,5 @@
+import '@retake/lab/verbs'
+import { loadViewerParts } from '@retake/runner/command-line'
 import { writeReport } from '@retake/runner/terminal'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,11 +51,13 @@ test('a report answers every call as the local viewer does, for runs of all kind
   const page = await openOfflinePage()
   const runs = runsOf(workspace)
   expect(runs.length).toBe(AGENTS.length + 4)
+  const parts = await loadViewerParts()
   let compared = 0
   for (const run of runs) {
     const tape = join(workspace.folder, '.retake/runs', `${run}.tape`)
     const file = join(workspace.folder, `${run}.html`)
-    writeReport(file, reportRun(tape, { withSource: true, redact: [], allowsSecrets: false }).html)
+    const options = { withSource: true, redact: [], allowsSecrets: false, parts }
+    writeReport(file, reportRun(tape, options).html)
     await page.goto('about:blank')
     await page.goto(reportUrl(file, run))
     const pairs = callsOf(tape)
@@ -95,7 +99,7 @@ function callsOf(file: string): (readonly [SourceCall, string])[] {
     [{ method: 'rows', args: [{ from: 2 }] }, '/rows?from=2'],
     [{ method: 'console', args: [] }, '/console'],
     [{ method: 'files', args: [] }, '/files'],
-    [{ method: 'blame', args: [] }, '/blame'],
+    [{ method: 'findings', args: ['blame'] }, '/findings/blame'],
     [{ method: 'events', args: [0, 500] }, '/events?from=0&to=500'],
     ...['a', 'refund', 'script', '"'].map(
       (text) =>
@@ -153,7 +157,7 @@ function shown({ method }: SourceCall, pieces: unknown[]): unknown {
     case 'step':
     case 'stream':
     case 'state':
-    case 'blame':
+    case 'findings':
       return orNothing(isWrapped(first, method) ? unwrap(method) : first)
     case 'event':
       return isWrapped(first, 'event') ? unwrap('event') : first

@@ -41,6 +41,7 @@ export { type AppliedFixView, type FixView, type RunFix } from './findings/run-f
 export type { RunCard } from './findings/run-card.js'
 export type * from './findings/run-comparison.js'
 export type { TrialTable } from './findings/trial-table.js'
+export type { ShownDecision, WaitingApproval } from './findings/waiting-approval.js'
 
 export {
   FORMAT_RULES,

@@ -21,4 +21,4 @@ export { RunModel, type ModelOptions, type StepOptions } from './model/run-model
 export type * from './model/run-source.js'
 export { compareStates, stateView, type StateView } from './model/state-view.js'
 export { makeReceiptPage } from './report/make-receipt-page.js'
-export { makeReport, REPORT_MARK, type ReportContent } from './report/make-report.js'
+export { escapeHtml, makeReport, REPORT_MARK, type ReportContent } from './report/make-report.js'

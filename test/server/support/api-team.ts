@@ -5,6 +5,7 @@ import path from 'node:path'
 import { readSettings, type RunningServer, startServer } from '@retake/server'
 // The package does not export it: only the command line passes it on.
 import { serverParts } from '../../../packages/cli/dist/team/server-parts.js'
+import '../../../packages/cli/dist/verbs/index.js'
 import { writeTape } from '../../web/support/write-tape.js'
 
 export interface Answer {

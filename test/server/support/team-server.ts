@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { readSettings, type RunningServer, startServer } from '@retake/server'
 import { freePort } from '../../support/free-port.mjs'
 import { serverParts } from '../../../packages/cli/dist/team/server-parts.js'
+import '../../../packages/cli/dist/verbs/index.js'
 
 export interface TeamServer extends RunningServer {
   /** Addresses in mails, by recipient, oldest first. Without a mail server they are in the log. */

@@ -1,3 +1,4 @@
+import { loadViewerParts, offers } from '@retake/runner/command-line'
 import { Deadline } from '@retake/tape/format'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -69,7 +70,10 @@ const reader = new TapeReader()
 
 export async function serverParts(): Promise<RetakeParts> {
   const { MissingParent } = await import('@retake/server')
+  const parts = await loadViewerParts()
+  const approvals = await offers.approvals?.()
   return {
+    ...(approvals && { approvals }),
     version: version(),
     command: [process.execPath, fileURLToPath(new URL('bin/retake.mjs', cliRoot))],
     code: {
@@ -83,7 +87,7 @@ export async function serverParts(): Promise<RetakeParts> {
     },
     forwarder: labEntry('forward-thread').href,
     needsOf,
-    repository: (folder) => localRuns(new RunStore(folder)),
+    repository: (folder) => localRuns(new RunStore(folder), { parts }),
     findSecrets: (file) => reader.read('secrets', file),
     describe: async (file) => {
       const described = await reader.read('facts', file)

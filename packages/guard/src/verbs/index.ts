@@ -1,6 +1,14 @@
 import { attempt } from '@retake/tape/format'
 import { offers, type VerbTable } from '@retake/runner/command-line'
 
+offers.viewer = [
+  ...(offers.viewer ?? []),
+  async () => (await import('../approval/viewer-part.js')).default,
+]
+offers.approvals = async () => {
+  const { approvalDigest, approvalText } = await import('../approval/approval-files.js')
+  return { digest: approvalDigest, text: approvalText }
+}
 offers.suggestRule = async () => {
   const { recordedRun, suggestRule } = await import('../policy-files/index.js')
   return (file, step, passing) => {

@@ -1,5 +1,9 @@
 import { offers, type VerbTable } from '@retake/runner/command-line'
 
+offers.viewer = [
+  ...(offers.viewer ?? []),
+  async () => (await import('../viewer/viewer-part.js')).default,
+]
 offers.packCode = async () => (await import('../fix/pack-code.js')).packCode
 
 /** The commands of this package. */

@@ -30,5 +30,13 @@ export {
   parseVerb,
   usageError,
 } from './verb.js'
-export { type EndedVerb, offers } from './offers.js'
+export { type ApprovalTexts, type EndedVerb, loadViewerParts, offers } from './offers.js'
 export { writeReport } from './write-report.js'
+export type {
+  BodyField,
+  RunFindings,
+  ViewedRuns,
+  ViewerPart,
+  ViewerRequest,
+  ViewerRoute,
+} from './viewer-part.js'

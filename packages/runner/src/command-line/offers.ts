@@ -1,4 +1,5 @@
 import type { RunStore } from '../runs/run-store.js'
+import type { ViewerPart } from './viewer-part.js'
 
 /**
  * What a capability offers to others, which also work without it. Its verb table sets its offers;
@@ -25,6 +26,10 @@ export interface Offers {
   receiptPage?: () => Promise<
     (content: { readonly receipt?: string; readonly keys?: readonly ReceiptKey[] }) => string
   >
+  /** Tabs, findings and routes for the viewer, from each capability that has some. */
+  viewer?: (() => Promise<ViewerPart>)[]
+  /** The guard: texts of decisions about its calls, which the team server signs. */
+  approvals?: () => Promise<ApprovalTexts>
   /** Foreign formats: sends a span about a command that has ended. */
   sendVerbSpan?: () => Promise<(done: EndedVerb) => Promise<void>>
 }
@@ -42,4 +47,18 @@ export interface EndedVerb {
   readonly endpoint: string
 }
 
+export interface ApprovalTexts {
+  /** Hash of a request: everything that the approver sees. */
+  digest(request: unknown): string
+  /** `of`: digest of the request. */
+  text(
+    decision: { readonly approved: boolean; readonly by: string; readonly reason?: string },
+    of: string,
+  ): string
+}
+
 export const offers: Offers = {}
+
+/** The viewer parts of all installed capabilities. */
+export const loadViewerParts = (): Promise<readonly ViewerPart[]> =>
+  Promise.all((offers.viewer ?? []).map((load) => load()))

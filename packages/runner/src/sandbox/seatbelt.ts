@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine/hook'
-import type { Confinement } from './bubblewrap.js'
+import type { Confinement } from '@retake/runner/sandbox'
 
 /**
  * The macOS sandbox, in addition to Node's permission model. It also covers native code, links that

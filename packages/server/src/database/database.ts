@@ -1,110 +1,16 @@
 import { createHash } from 'node:crypto'
-import {
-  CamelCasePlugin,
-  type ColumnType,
-  type Generated,
-  Kysely,
-  PostgresDialect,
-  sql,
-} from 'kysely'
+import { CamelCasePlugin, Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { isSecret } from '@retake/web'
-import { explainFailure, serverErrors } from '../errors.js'
-import type { TeamJob } from '../jobs/jobs.js'
-import type { ModelEndpoint } from '../jobs/model-endpoint.js'
-import type { Notice, Webhook } from '../notify/notifications.js'
-import type { ApiKey } from '../people/api-keys.js'
-import type { RequestedCall } from '../runs/approvals.js'
-import type { StoredFile } from '../runs/run-cache.js'
-import type { StoredProject, RunComment, TeamRunRow, SavedFilter } from '../runs/team-runs.js'
+import { explainFailure, serverErrors } from '../edge/errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
 import { type SchemaMigration, migrations as allMigrations, type Roles, rolesOf } from './schema.js'
-
-/** In ascending order of rights. */
-export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
-export type Role = (typeof ROLES)[number]
+import { ROLES, type Role, type Actor, type Tables } from './tables.js'
 
 export const hasRole = ({ role }: { readonly role: Role }, least: Role): boolean =>
   ROLES.indexOf(role) >= ROLES.indexOf(least)
 
-export interface Actor {
-  readonly org: string
-  readonly user: string
-  readonly role: Role
-}
-
 export const systemActor = (org: string): Actor => ({ org, user: 'server', role: 'member' })
-
-/** The columns of a table. The database fills in `Defaulted` columns. */
-type Owned<Row, Defaulted extends keyof Row = never> = Omit<Row, Defaulted> & {
-  readonly [Name in Defaulted]: Generated<Row[Name]>
-} & { readonly org: string }
-
-interface OfRun {
-  readonly project: string
-  readonly run: string
-}
-
-/** Tables with rows of organizations. Names are in camel case, times are ISO strings. */
-export interface Tables {
-  project: Owned<StoredProject>
-  run: Owned<TeamRunRow & { project: string; search: unknown }>
-  runFile: Owned<StoredFile & OfRun>
-  comment: Owned<RunComment & OfRun>
-  savedFilter: Owned<SavedFilter & { project: string }>
-  apiKey: Owned<ApiKey & { hash: string }, 'createdAt'>
-  audit: Owned<AuditEntry, 'id' | 'at'>
-  job: Owned<TeamJob & { releases: number }, 'createdAt' | 'attempts' | 'releases'>
-  modelEndpoint: Owned<
-    Omit<ModelEndpoint, 'models' | 'spentUsd'> & {
-      models: ColumnType<ModelEndpoint['models'], string, string>
-      sealedKey: string
-    }
-  >
-  modelSpending: Owned<{ month: string; job: string; usd: number }>
-  webhook: Owned<Webhook & { secret: string; createdBy: string }>
-  notificationChoice: Owned<{ userId: string; event: string; mode: string }>
-  notice: Owned<Notice & { id: string; at: string }, 'at'>
-  delivery: Owned<
-    {
-      id: string
-      notice: string
-      channel: string
-      target: string
-      dueAt: string
-      attempts: number
-      state: string
-      error: string | null
-    },
-    'attempts'
-  >
-  waitingApproval: Owned<
-    {
-      project: string
-      id: string
-      run: string
-      request: RequestedCall & { readonly requestedBy: string }
-      requestedAt: string
-      expiresAt: string
-      decision: 'approved' | 'denied' | null
-      decidedBy: string | null
-      decidedAt: string | null
-      reason: string | null
-      signature: string | null
-    },
-    'requestedAt'
-  >
-  storageUsed: Owned<{ bytes: number }>
-}
-
-export interface AuditEntry {
-  readonly id: number
-  readonly at: string
-  readonly actor: string
-  readonly action: string
-  readonly target: string
-  readonly details: Readonly<Record<string, unknown>>
-}
 
 /** A time as columns store it; default now. */
 export const timeText = (ms = Date.now()): string => new Date(ms).toISOString()

@@ -25,7 +25,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { attempt } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/errors'
-import { serverErrors } from '../errors.js'
+import { serverErrors } from '../edge/errors.js'
 
 const run = promisify(execFile)
 

@@ -1,11 +1,12 @@
 import { addressOf, bearerOf, type RateLimit } from '@retake/web'
 import type { Context, MiddlewareHandler } from 'hono'
-import { type Actor, hasRole, type Role } from '../database/database.js'
-import { serverErrors } from '../errors.js'
+import { hasRole } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
 import type { Accounts, Organization, Person } from '../people/accounts.js'
-import type { ApiKey, ApiKeys, Scope } from '../people/api-keys.js'
-import type { StoredProject, TeamRuns } from '../runs/team-runs.js'
-import type { Settings } from '../settings.js'
+import type { ApiKeys } from '../people/api-keys.js'
+import type { TeamRuns } from '../runs/team-runs.js'
+import type { Settings } from '../edge/settings.js'
+import type { Actor, Role, ApiKey, Scope, StoredProject } from '../database/tables.js'
 
 export type Caller =
   | { readonly kind: 'person'; readonly person: Person }

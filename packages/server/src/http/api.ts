@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream'
 import { isRecord, parseJson } from '@retake/tape/format'
 import { type Context, Hono } from 'hono'
-import { serverErrors } from '../errors.js'
-import { SCOPES } from '../people/api-keys.js'
-import type { RequestedCall } from '../runs/approvals.js'
+import { serverErrors } from '../edge/errors.js'
 import type { PushRequest } from '../runs/team-runs.js'
-import type { StoredFile } from '../runs/run-cache.js'
 import type { ServerEnv } from './access.js'
-import type { RouteParts } from './app.js'
+import type { RouteParts } from './route-parts.js'
+import { SCOPES, type RequestedCall, type StoredFile } from '../database/tables.js'
 
 const BODY_MAX = 4 << 20
 const LINK_MS = 5 * 60_000

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { answerStream, bearerOf, EVENTS_STREAM, isSecret } from '@retake/web'
 import { Hono } from 'hono'
-import { serverErrors } from '../errors.js'
-import { type TeamJob, type TeamJobs, type JobResult, type WorkerCard } from '../jobs/jobs.js'
-import type { AllowedModel } from '../jobs/model-endpoint.js'
+import { serverErrors } from '../edge/errors.js'
+import { type TeamJobs, type WorkerCard } from '../jobs/jobs.js'
 import type { ServerEnv } from './access.js'
-import type { RouteParts } from './app.js'
+import type { RouteParts } from './route-parts.js'
 import { readJsonBody, readText, requestBody, stringField, wholeNumber } from './api.js'
+import type { TeamJob, JobResult, AllowedModel } from '../database/tables.js'
 
 const CLAIM_MS = 25_000
 const MODEL_BODY_MAX = 20 << 20

@@ -1,8 +1,8 @@
 import type { RunCard } from '@retake/tape'
 import type { RunRepository } from '@retake/web'
-import type { Actor } from '../database/database.js'
-import type { RetakeParts } from '../parts.js'
-import type { StoredProject, TeamRunRow, TeamRuns } from '../runs/team-runs.js'
+import type { RetakeParts } from '../edge/parts.js'
+import type { TeamRuns } from '../runs/team-runs.js'
+import type { Actor, StoredProject, TeamRunRow } from '../database/tables.js'
 
 /**
  * The runs of a project for the viewer. Lists come from the index; opening a run copies it to the
@@ -25,6 +25,7 @@ export class ProjectRepositories {
     }
     return {
       name: project.name,
+      tabs: local.tabs,
       runs: async () => (await runs.list(actor, project, {})).runs.map(cardOf),
       open: async (id) => {
         await opened(id)

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { serverErrors } from '../errors.js'
-import type { JobOptions } from './job-kinds.js'
+import { serverErrors } from '../edge/errors.js'
+import type { JobOptions } from '../database/tables.js'
 
 const run = promisify(execFile)
 const GIT_MS = 5 * 60_000

@@ -1,7 +1,5 @@
-import { serverErrors } from '../errors.js'
-
-export type JobKind = 'replay' | 'verify' | 'fork' | 'blame' | 'fix' | 'scan' | 'export'
-export type JobOptions = Readonly<Record<string, string | number | boolean | readonly string[]>>
+import { serverErrors } from '../edge/errors.js'
+import type { JobKind, JobOptions } from '../database/tables.js'
 
 type OptionType =
   | 'text'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import type { DatabaseAddress } from '../database/database.js'
-import type { Log } from '../operate/log.js'
+import type { Log } from '../edge/log.js'
 
 export interface OrgLoad {
   readonly org: string

@@ -2,10 +2,14 @@ import { attempt } from '@retake/tape/format'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import path from 'node:path'
-import { type Confinement, sandboxMissing, startConfined } from '@retake/runner/sandbox'
-import { endWithDescendants } from '@retake/runner/sandbox'
+import {
+  type Confinement,
+  endWithDescendants,
+  sandboxMissing,
+  startConfined,
+} from '@retake/runner/sandbox'
 import { unprivileged } from '../database/postgres.js'
-import type { RetakeParts } from '../parts.js'
+import type { RetakeParts } from '../edge/parts.js'
 
 /** Limits of a command, for all of its processes together. */
 export interface JobLimits {

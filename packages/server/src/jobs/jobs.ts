@@ -3,67 +3,28 @@ import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { RetakeError } from '@retake/engine/errors'
 import { type Selectable, sql, type UpdateObject } from 'kysely'
-import {
-  type Actor,
-  type Database,
-  systemActor,
-  type Tables,
-  timeText,
-} from '../database/database.js'
-import { serverErrors } from '../errors.js'
-import type { Log } from '../operate/log.js'
-import { isCodeArchive, isFileName, type StoredFile, type UploadPart } from '../runs/run-cache.js'
-import { audit, type StoredProject, type TeamRuns } from '../runs/team-runs.js'
+import { type Database, systemActor, timeText } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
+import type { Log } from '../edge/log.js'
+import { isCodeArchive, isFileName, type UploadPart } from '../runs/run-cache.js'
+import { type TeamRuns } from '../runs/team-runs.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { checkGitSource } from './git-source.js'
-import { type JobKind, type JobOptions, jobOptions, kindOfJob } from './job-kinds.js'
+import { jobOptions, kindOfJob } from './job-kinds.js'
 import type { JobQueue } from './job-queue.js'
 import type { ModelAnswer, ModelEndpoints, SandboxRequest } from './model-endpoint.js'
-
-/** `stopped`: canceled by a user. `failed`: no answer; the result says why. */
-export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
-
-export interface TeamJob {
-  readonly id: string
-  /** Id of the project. */
-  readonly project: string
-  readonly run: string
-  readonly kind: JobKind
-  readonly options: JobOptions
-  readonly state: JobState
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly endedAt: string | null
-  readonly worker: string | null
-  readonly attempts: number
-  readonly progress: string | null
-  readonly result: JobResult | null
-}
-
-export interface JobResult {
-  /** Exit code of the command. 0 and 1 are answers, 3 is a finding. */
-  readonly exitCode?: number
-  /** JSON that the command printed. */
-  readonly summary?: unknown
-  /** The end of what the command wrote to stderr. */
-  readonly output?: string
-  /** Reason for a missing answer. */
-  readonly error?: {
-    readonly code: string
-    readonly what: string
-    readonly why: string
-    readonly fix?: string
-  }
-  /** How to get a better answer. */
-  readonly hint?: string
-  /** Dollars spent on the model. */
-  readonly costUsd?: number
-  /** Branches that the command created. They become runs of the project. */
-  readonly runs?: readonly { readonly run: string; readonly files: readonly StoredFile[] }[]
-  readonly files?: readonly StoredFile[]
-}
+import { audit } from '../database/audit.js'
+import type {
+  Actor,
+  Tables,
+  StoredFile,
+  StoredProject,
+  JobKind,
+  JobOptions,
+  TeamJob,
+  JobResult,
+} from '../database/tables.js'
 
 export interface JobChange {
   readonly org: string

@@ -2,31 +2,12 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { costUsd, findPrice, NO_USAGE, type PriceTable, readModelRequest } from '@retake/tape'
 import { sql } from 'kysely'
-import { type Actor, type Database, type OrgRows, timeText } from '../database/database.js'
-import { serverErrors } from '../errors.js'
-import { checkPublic, sendOutside } from '../notify/webhook-request.js'
-import { audit } from '../runs/team-runs.js'
+import { type Database, type OrgRows, timeText } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
+import { checkPublic, sendOutside } from '../edge/outside-request.js'
 import type { ServerKeys } from '../storage/server-keys.js'
-
-/** A model that jobs may use. Prices are in dollars per million tokens, if not public. */
-export interface AllowedModel {
-  readonly name: string
-  readonly input?: number
-  readonly output?: number
-}
-
-export interface ModelEndpoint {
-  /** As SDKs expect it: `https://api.openai.com/v1`, `https://api.anthropic.com`. */
-  readonly baseUrl: string
-  readonly provider: ModelProvider
-  readonly models: readonly AllowedModel[]
-  readonly jobUsd: number
-  readonly monthUsd: number
-  readonly setBy: string
-  readonly setAt: string
-  /** Spent since the first of the month (UTC). */
-  readonly spentUsd: number
-}
+import { audit } from '../database/audit.js'
+import type { Actor, AllowedModel, ModelProvider, ModelEndpoint } from '../database/tables.js'
 
 export interface SandboxRequest {
   readonly method: string
@@ -41,8 +22,6 @@ export interface ModelAnswer {
   readonly headers: Readonly<Record<string, string>>
   readonly body: AsyncIterable<Uint8Array>
 }
-
-export type ModelProvider = keyof typeof PROVIDERS
 
 interface Route {
   /** Matches the end of a request path. The group is the path below the base URL. */

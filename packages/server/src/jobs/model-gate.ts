@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { TLSSocket } from 'node:tls'
 import { CertificateAuthority } from '@retake/engine/proxy'
 import { type Forwarding, forwardingOf, hostsText } from '@retake/runner/sandbox'
-import type { ProgramNeeds } from '../parts.js'
+import type { ProgramNeeds } from '../edge/parts.js'
 
 /** Sends a request of the sandbox to the server, which has the key. Rejects if the server refuses. */
 export type ForwardRequest = (request: {

@@ -12,7 +12,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { attempt } from '@retake/tape/format'
 import { TapeLock } from '@retake/tape/node'
-import { serverErrors } from '../errors.js'
+import { serverErrors } from '../edge/errors.js'
 
 const NAME = /^worker-[0-9a-f]{12}$/
 /** In every folder that a worker created. Contains the name of its machine. */

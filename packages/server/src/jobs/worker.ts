@@ -21,10 +21,10 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { reason, RetakeError } from '@retake/engine/errors'
 import { openOwnTape } from '@retake/tape/node'
-import { serverErrors } from '../errors.js'
-import type { Log } from '../operate/log.js'
-import type { ProgramNeeds, RetakeParts } from '../parts.js'
-import { isCodeArchive, isFileName, type StoredFile } from '../runs/run-cache.js'
+import { serverErrors } from '../edge/errors.js'
+import type { Log } from '../edge/log.js'
+import type { ProgramNeeds, RetakeParts } from '../edge/parts.js'
+import { isCodeArchive, isFileName } from '../runs/run-cache.js'
 import { archiveCommit } from './git-source.js'
 import { jobCommand, kindOfJob } from './job-kinds.js'
 import {
@@ -37,10 +37,11 @@ import {
   type JobCommand,
   withoutSandbox,
 } from './job-sandbox.js'
-import type { ClaimedJob, JobResult } from './jobs.js'
+import type { ClaimedJob } from './jobs.js'
 import { MODEL_HEADERS } from './model-endpoint.js'
 import { ModelGate } from './model-gate.js'
 import { WorkerFolder } from './worker-folder.js'
+import type { StoredFile, JobResult } from '../database/tables.js'
 
 export interface WorkerOptions {
   /** Address of the server without a trailing slash. */

@@ -1,22 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { plural } from '@retake/tape/present'
 import { reason } from '@retake/engine/errors'
-import {
-  type Actor,
-  type Database,
-  type OrgRows,
-  systemActor,
-  timeText,
-} from '../database/database.js'
-import { serverErrors } from '../errors.js'
+import { type Database, type OrgRows, systemActor, timeText } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
 import type { TeamJobs } from '../jobs/jobs.js'
-import type { Log } from '../operate/log.js'
+import type { Log } from '../edge/log.js'
 import { type Accounts, newId } from '../people/accounts.js'
 import type { Mailer } from '../people/mail.js'
-import { audit, type TeamRunRow, type TeamRuns } from '../runs/team-runs.js'
+import { type TeamRuns } from '../runs/team-runs.js'
 import type { TeamApprovals } from '../runs/approvals.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
-import { checkPublic, postSigned } from './webhook-request.js'
+import { checkPublic, postSigned } from '../edge/outside-request.js'
+import { audit } from '../database/audit.js'
+import type { Actor, TeamRunRow, NoticeEvent, Notice, Webhook } from '../database/tables.js'
 
 export const EVENTS = {
   failure: 'A run failed',
@@ -24,7 +20,7 @@ export const EVENTS = {
   fix: 'A fix was proven',
   approval: 'A call needs approval',
 } as const
-export type NoticeEvent = keyof typeof EVENTS
+
 export const isNoticeEvent = (text: string): text is NoticeEvent => Object.hasOwn(EVENTS, text)
 
 export const MODES = { none: 'Never', each: 'By email', daily: 'Daily summary' } as const
@@ -35,23 +31,6 @@ export const DEFAULT_MODES: Readonly<Record<NoticeEvent, NoticeMode>> = {
   cluster: 'each',
   fix: 'each',
   approval: 'each',
-}
-
-export interface Notice {
-  readonly event: NoticeEvent
-  /** Slug of the project. */
-  readonly project: string
-  readonly run: string
-  readonly title: string
-  readonly text: string
-  /** Path below the public address. */
-  readonly path: string
-}
-
-export interface Webhook {
-  readonly id: string
-  readonly url: string
-  readonly events: readonly string[]
 }
 
 const TICK_MS = 2000

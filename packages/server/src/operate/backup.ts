@@ -21,7 +21,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import type pg from 'pg'
 import type { ownerAccess } from '../database/database.js'
 import { migrations, type Roles } from '../database/schema.js'
-import { serverErrors } from '../errors.js'
+import { serverErrors } from '../edge/errors.js'
 import { fileDigest, hashed } from '../runs/run-cache.js'
 import { ServerKeys } from '../storage/server-keys.js'
 

@@ -9,10 +9,10 @@ import { isLoopback } from '@retake/web'
 import { ownerAccess } from '../database/database.js'
 import { Mailer } from '../people/mail.js'
 import { signOnProblem } from '../people/sign-on.js'
-import type { Settings } from '../settings.js'
+import type { Settings } from '../edge/settings.js'
 import { probeStorage } from '../storage/blob-store.js'
 import { ServerKeys } from '../storage/server-keys.js'
-import { Log } from './log.js'
+import { Log } from '../edge/log.js'
 import { withOwnDatabase } from './maintain.js'
 
 const FREE_BYTES_MIN = 2 ** 30

@@ -12,12 +12,14 @@ import {
   ownerAc,
 } from 'better-auth/plugins/organization/access'
 import { Kysely, PostgresDialect } from 'kysely'
-import type { Database, Role } from '../database/database.js'
-import { serverErrors } from '../errors.js'
+import type { Database } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
 import type { ServerKeys } from '../storage/server-keys.js'
-import type { AppParts } from '../http/app.js'
+import type { Log } from '../edge/log.js'
+import type { Settings } from '../edge/settings.js'
 import type { Mailer } from './mail.js'
 import { SIGN_ON, signOnPlugins, signOnProblem } from './sign-on.js'
+import type { Role } from '../database/tables.js'
 
 export interface Person {
   readonly id: string
@@ -63,7 +65,13 @@ const roles = {
   viewer: access.newRole(memberAc.statements),
 }
 
-interface AccountsOptions extends Pick<AppParts, 'database' | 'keys' | 'log' | 'settings' | 'url'> {
+interface AccountsOptions {
+  readonly database: Database
+  readonly keys: ServerKeys
+  readonly log: Log
+  readonly settings: Settings
+  /** Public address without a trailing slash. */
+  readonly url: string
   readonly mailer: Mailer
   /** Called before tables with data are changed. */
   readonly beforeChange: () => Promise<void>

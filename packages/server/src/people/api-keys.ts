@@ -1,25 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Actor, type Database, systemActor, timeText } from '../database/database.js'
-import { serverErrors } from '../errors.js'
-import { audit } from '../runs/team-runs.js'
+import { type Database, systemActor, timeText } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
 import { newId } from './accounts.js'
-
-/** Rights of a key: read runs, push and change runs, start jobs, decide on approvals. */
-export const SCOPES = ['read', 'push', 'jobs', 'approve'] as const
-export type Scope = (typeof SCOPES)[number]
-
-export interface ApiKey {
-  readonly id: string
-  readonly name: string
-  readonly shown: string
-  /** Id of the only project that it can access; null: all projects. */
-  readonly project: string | null
-  readonly scopes: readonly Scope[]
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly expiresAt: string | null
-  readonly usedAt: string | null
-}
+import { audit } from '../database/audit.js'
+import { type Actor, SCOPES, type ApiKey } from '../database/tables.js'
 
 export interface KeyOwner {
   readonly org: string

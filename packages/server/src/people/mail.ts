@@ -1,6 +1,6 @@
 import { createTransport, type Transporter } from 'nodemailer'
-import type { Settings } from '../settings.js'
-import type { Log } from '../operate/log.js'
+import type { Settings } from '../edge/settings.js'
+import type { Log } from '../edge/log.js'
 
 export interface Mail {
   readonly subject: string

@@ -1,7 +1,8 @@
-import { type Actor, type Database, type Role, ROLES } from '../database/database.js'
-import { serverErrors } from '../errors.js'
-import { audit } from '../runs/team-runs.js'
+import { type Database } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
 import type { Accounts } from './accounts.js'
+import { audit } from '../database/audit.js'
+import { type Actor, type Role, ROLES } from '../database/tables.js'
 
 /** Manages members. Each change is in the audit log. */
 export class Members {

@@ -1,7 +1,7 @@
 import { Deadline } from '@retake/tape/format'
 import { reason } from '@retake/engine/errors'
 import { genericOAuth } from 'better-auth/plugins'
-import type { Settings } from '../settings.js'
+import type { Settings } from '../edge/settings.js'
 
 /** Id of the provider, which is part of addresses. */
 export const SIGN_ON = 'sso'

@@ -1,19 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
-import { approvalDigest, type ApprovalRequest, approvalText } from '@retake/guard'
 import { type Selectable, sql } from 'kysely'
-import { type Actor, type Database, type Tables, timeText } from '../database/database.js'
-import { serverErrors } from '../errors.js'
+import { type Database, timeText } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
+import type { RetakeParts } from '../edge/parts.js'
 import type { ServerKeys } from '../storage/server-keys.js'
-import { audit, type StoredProject } from './team-runs.js'
-
-/** A guarded call that waits for approval, as described by its program. */
-export interface RequestedCall extends Pick<
-  ApprovalRequest,
-  'tool' | 'args' | 'guard' | 'rule' | 'why' | 'event' | 'digest'
-> {
-  /** Distinguishes identical calls of different processes. */
-  readonly nonce?: string
-}
+import { audit } from '../database/audit.js'
+import type { Actor, Tables, StoredProject, RequestedCall } from '../database/tables.js'
 
 export interface TeamApproval {
   readonly id: string
@@ -51,6 +43,7 @@ export class TeamApprovals {
   constructor(
     private readonly database: Database,
     private readonly keys: ServerKeys,
+    private readonly texts: RetakeParts['approvals'],
   ) {}
 
   /** Public key that verifies the decisions of an organization, as one line. */
@@ -185,7 +178,9 @@ export class TeamApprovals {
     if (before.requestedBy === actor.user) throw serverErrors.OWN_REQUEST()
     const given =
       reason === undefined || reason === '' ? {} : { reason: reason.slice(0, REASON_MAX) }
-    const text = approvalText({ approved, by: actor.user, ...given }, approvalDigest(before.call))
+    if (this.texts === undefined) throw serverErrors.NOT_FOUND('approval')
+    const digest = this.texts.digest(before.call)
+    const text = this.texts.text({ approved, by: actor.user, ...given }, digest)
     const signature = sign(null, Buffer.from(text), this.#privateKey(actor.org))
     const row = await this.database.inOrg(actor, async (rows) => {
       const decided = await rows

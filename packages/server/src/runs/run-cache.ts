@@ -15,15 +15,9 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RetakeError } from '@retake/engine/errors'
-import { isDiskFull, serverErrors } from '../errors.js'
+import { isDiskFull, serverErrors } from '../edge/errors.js'
 import type { BlobStore } from '../storage/blob-store.js'
-
-export interface StoredFile {
-  /** Path below the folder of runs: `<run>.tape`, `<run>.children/…`. */
-  readonly name: string
-  readonly digest: string
-  readonly bytes: number
-}
+import type { StoredFile } from '../database/tables.js'
 
 /** A relative path without `..`, hidden files or empty parts. */
 export const isFileName = (name: string): boolean => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/.test(name)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type OrgRows, timeText } from '../database/database.js'
-import { serverErrors } from '../errors.js'
+import { serverErrors } from '../edge/errors.js'
 
 /** A search such as `status:failed model:gpt-4o tag:refund since:7d wrong price`. */
 export interface RunQuery {

@@ -1,63 +1,24 @@
-import type { RunCard } from '@retake/tape'
 import { sql } from 'kysely'
 import { reason, RetakeError } from '@retake/engine/errors'
 import { recordOf } from '@retake/tape/format'
-import {
-  type Actor,
-  type AuditEntry,
-  type Database,
-  type OrgRows,
-  timeText,
-} from '../database/database.js'
-import { serverErrors } from '../errors.js'
-import type { Log } from '../operate/log.js'
-import type { RetakeParts, RunFacts } from '../parts.js'
+import { type Database, type OrgRows, timeText } from '../database/database.js'
+import { serverErrors } from '../edge/errors.js'
+import type { Log } from '../edge/log.js'
+import type { RetakeParts, RunFacts } from '../edge/parts.js'
 import { checkSlug, newId } from '../people/accounts.js'
-import type { Settings } from '../settings.js'
+import type { Settings } from '../edge/settings.js'
 import { type BlobStore, isDigest } from '../storage/blob-store.js'
-import {
-  isFileName,
-  isCodeArchive,
-  RunCache,
-  type StoredFile,
-  type UploadPart,
-} from './run-cache.js'
+import { isFileName, isCodeArchive, RunCache, type UploadPart } from './run-cache.js'
 import { matchingRuns, parseRunQuery, wordsOf } from './run-query.js'
-
-export interface StoredProject {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly retentionDays: number | null
-  readonly badgeToken: string
-}
-
-/** Optional members become null. */
-type Nullable<T> = {
-  readonly [Name in keyof T]-?: undefined extends T[Name]
-    ? Exclude<T[Name], undefined> | null
-    : T[Name]
-}
-
-type CardColumns = Omit<
-  RunCard,
-  'startedAt' | 'branch' | 'imported' | 'models' | 'tags' | 'failedCheck'
->
-
-export interface TeamRunRow extends Nullable<CardColumns> {
-  readonly startedAt: string
-  readonly events: number
-  readonly models: readonly string[]
-  readonly tools: readonly string[]
-  readonly tags: readonly string[]
-  readonly cluster: string | null
-  readonly parent: string | null
-  readonly branchKind: string | null
-  readonly pushedBy: string
-  readonly pushedAt: string
-  readonly digest: string
-  readonly bytes: number
-}
+import { audit } from '../database/audit.js'
+import type {
+  Actor,
+  StoredFile,
+  StoredProject,
+  TeamRunRow,
+  RunComment,
+  SavedFilter,
+} from '../database/tables.js'
 
 export interface PushRequest {
   readonly run: string
@@ -65,14 +26,6 @@ export interface PushRequest {
   readonly allowSecrets?: boolean
   readonly tags?: readonly string[]
   readonly note?: string
-}
-
-export interface RunComment {
-  readonly id: string
-  readonly step: string | null
-  readonly author: string
-  readonly text: string
-  readonly at: string
 }
 
 interface ProjectRecord extends StoredProject {
@@ -847,12 +800,6 @@ const runsOf = (rows: OrgRows, project: StoredProject | undefined) => {
   return project === undefined ? all : all.where('project', '=', project.id)
 }
 
-export interface SavedFilter {
-  readonly name: string
-  readonly query: string
-  readonly author: string
-}
-
 export interface DayActivity {
   readonly day: string
   readonly runs: number
@@ -870,31 +817,6 @@ export class MissingParent extends Error {
 }
 
 const recordName = (project: StoredProject, run: string): string => `runs/${project.id}/${run}`
-
-export async function audit(
-  rows: OrgRows,
-  actor: Actor,
-  action: string,
-  target: string,
-  details: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
-  await rows
-    .insertInto('audit')
-    .values({ org: actor.org, actor: actor.user, action, target, details })
-    .execute()
-}
-
-export const auditLog = (
-  rows: OrgRows,
-  { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number },
-): Promise<AuditEntry[]> =>
-  rows
-    .selectFrom('audit')
-    .select(['id', 'at', 'actor', 'action', 'target', 'details'])
-    .where('id', '<', before)
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
 
 const COLUMNS = [
   'id',

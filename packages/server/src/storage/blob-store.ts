@@ -5,8 +5,8 @@ import path from 'node:path'
 import { buffer, json } from 'node:stream/consumers'
 import { reason, RetakeError } from '@retake/engine/errors'
 import { S3mini } from 's3mini'
-import { explainFailure, serverErrors } from '../errors.js'
-import type { Settings } from '../settings.js'
+import { explainFailure, serverErrors } from '../edge/errors.js'
+import type { Settings } from '../edge/settings.js'
 import type { ServerKeys } from './server-keys.js'
 
 /** Stores objects in a folder or a bucket. Keys are paths of plain characters. */

@@ -11,8 +11,8 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { isSecret } from '@retake/web'
-import { serverErrors } from '../errors.js'
-import type { Settings } from '../settings.js'
+import { serverErrors } from '../edge/errors.js'
+import type { Settings } from '../edge/settings.js'
 
 /** Purposes of keys. Each has its own key, so that one key reveals nothing about another. */
 type KeyUse = 'sessions' | 'blobs' | 'links' | 'database' | 'worker' | 'models' | 'approvals'

@@ -77,6 +77,7 @@ export function createApi(repository: RunRepository) {
       c.json({
         name: repository.name,
         canChange: repository.actions !== undefined,
+        tabs: repository.tabs,
         ...(repository.editor !== undefined && { editor: repository.editor }),
         ...(repository.parent !== undefined && { parent: repository.parent }),
       }),
@@ -117,8 +118,9 @@ export function createApi(repository: RunRepository) {
     .get('/runs/:run/source', opened, (c) =>
       c.json({ excerpt: c.var.run.source(textIn(c, 'site')) }),
     )
-    .get('/runs/:run/blame', opened, (c) => c.json({ blame: c.var.run.blame?.() }))
-    .get('/runs/:run/fix', opened, (c) => c.json({ fix: c.var.run.fix?.() }))
+    .get('/runs/:run/findings/:tab', opened, (c) =>
+      c.json({ findings: c.var.run.findings?.(c.req.param('tab')) as object | undefined }),
+    )
     .get('/runs/:run/steps/:step', opened, (c) => {
       const messagesFrom = numberIn(c, 'messagesFrom')
       return c.json({ step: c.var.run.model.step(c.req.param('step'), { messagesFrom }) })

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import type { ViewerRoute } from '@retake/runner/command-line'
+import { describe, expect, test } from 'vitest'
 import { changeRoutes } from './change-routes.js'
 import type { ForkRequest, Job, RunActions, RunRepository } from './run-repository.js'
 
@@ -52,4 +53,48 @@ test.each([
   const { status, json } = await post(repository({}), path, body)
   expect(status).toBe(400)
   expect(json).toMatchObject({ error: { code: 'VIEWER_BAD_CHANGE', what } })
+})
+
+describe('a route of a capability', () => {
+  const answered: unknown[] = []
+  const routes: readonly ViewerRoute[] = [
+    {
+      method: 'post',
+      path: '/runs/:run/approvals',
+      body: {
+        approved: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
+        reason: {
+          expected: 'a text',
+          fits: (value) => typeof value === 'string',
+          isOptional: true,
+        },
+      },
+      answer: (request) => {
+        answered.push(request)
+        return { done: true }
+      },
+    },
+  ]
+  const installed = { routes } as unknown as RunRepository
+
+  test('answers requests with the fields that it names', async () => {
+    const sent = await post(installed, '/runs/a/approvals', '{"approved":true}')
+    expect(sent).toEqual({ status: 200, json: { done: true } })
+    expect(answered).toEqual([{ params: { run: 'a' }, body: { approved: true } }])
+  })
+
+  test.each([
+    ['{"approved":1}', '"approved" is not true or false.'],
+    ['{"approved":true,"reason":7}', '"reason" is not a text.'],
+    ['{"approved":true,"force":true}', '"force" is not one of approved, reason.'],
+    ['{}', '"approved" is not true or false.'],
+  ])('refuses %s and names the field', async (body, what) => {
+    const { status, json } = await post(installed, '/runs/a/approvals', body)
+    expect(status).toBe(400)
+    expect(json).toMatchObject({ error: { code: 'VIEWER_BAD_CHANGE', what } })
+  })
+
+  test('does not exist where the capability is not installed', async () => {
+    expect(await changeRoutes(repository({})).request('/approvals')).toMatchObject({ status: 404 })
+  })
 })

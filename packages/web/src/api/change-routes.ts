@@ -3,18 +3,11 @@ import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { validator } from 'hono/validator'
 import { viewerErrors } from './errors.js'
-import type {
-  ApprovalDecisionRequest,
-  ForkRequest,
-  Move,
-  RunActions,
-  RunRepository,
-} from './run-repository.js'
+import type { ForkRequest, Move, RunActions, RunRepository } from './run-repository.js'
 import { answerError } from './responses.js'
 
 const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
-const REASON_MAX = 1000
 
 type Shape<T> = (value: unknown, field: string) => T
 
@@ -113,21 +106,12 @@ const moveBody = jsonBody<{ to: Move['to']; step?: string }, Move>(
   ({ to, step }) => (to === 'step' ? { to, step: label(step, 'step') } : { to }),
 )
 
-const decisionBody = jsonBody<ApprovalDecisionRequest>({
-  id: check(
-    'the id of a call',
-    (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/.test(value),
-  ),
-  approved: flag,
-  reason: shortText(REASON_MAX),
-})
-
 const expressionBody = jsonBody<{ readonly expression: string }>({
   expression: textUpTo(EXPRESSION_MAX),
 })
 
-export const changeRoutes = (repository: RunRepository) =>
-  new Hono()
+export function changeRoutes(repository: RunRepository) {
+  const routes = new Hono()
     .onError((error, c) =>
       answerError(isBadJson(error) ? viewerErrors.VIEWER_BAD_CHANGE('', 'JSON') : error, c),
     )
@@ -146,23 +130,6 @@ export const changeRoutes = (repository: RunRepository) =>
     .post('/runs/:run/test', async (c) =>
       c.json(await changesOf(repository).writeTest(c.req.param('run'))),
     )
-    .post('/runs/:run/fixes/:fix/apply', async (c) => {
-      const { run, fix } = c.req.param()
-      return c.json(await changesOf(repository).applyFix(run, fix))
-    })
-    .post('/runs/:run/fixes/:fix/undo', async (c) => {
-      const { run, fix } = c.req.param()
-      await changesOf(repository).undoFix(run, fix)
-      return c.json({})
-    })
-    .get('/runs/:run/trials', async (c) =>
-      c.json({ table: await changesOf(repository).trialTable(c.req.param('run')) }),
-    )
-    .get('/approvals', async (c) => c.json(await (repository.actions?.approvals() ?? [])))
-    .post('/runs/:run/approvals', decisionBody, async (c) => {
-      await changesOf(repository).decide(c.req.param('run'), c.req.valid('json'))
-      return c.json({})
-    })
     .get('/jobs', (c) => c.json(repository.actions?.jobs() ?? []))
     .post('/jobs/:job/stop', async (c) => {
       await changesOf(repository).stop(c.req.param('job'))
@@ -186,6 +153,21 @@ export const changeRoutes = (repository: RunRepository) =>
       await changesOf(repository).closeSession(c.req.param('session'))
       return c.json({})
     })
+  for (const route of repository.routes ?? []) {
+    const fields = Object.entries(route.body ?? {}).map(([field, given]) => {
+      const shape = check(given.expected, (value): value is unknown => given.fits(value))
+      return [field, given.isOptional ? optional(shape) : shape] as const
+    })
+    const send = async (c: Context, body: Record<string, unknown>): Promise<Response> =>
+      c.json((await route.answer({ params: c.req.param(), body })) as object)
+    if (route.body === undefined) routes.on(route.method, route.path, (c) => send(c, {}))
+    else {
+      const checkBody = jsonBody<Record<string, unknown>>(Object.fromEntries(fields))
+      routes.on(route.method, route.path, checkBody, (c) => send(c, c.req.valid('json')))
+    }
+  }
+  return routes
+}
 
 /** True for Hono's error about a body that is not JSON. */
 const isBadJson = (error: Error): boolean => error instanceof HTTPException && error.status === 400

@@ -1,8 +1,7 @@
-import type { RunCard, RunComparison, TrialTable } from '@retake/tape'
+import type { RunCard, RunComparison } from '@retake/tape'
 import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
-import type { RunBlame } from '@retake/tape'
-import type { AppliedFixView, RunFix } from '@retake/tape'
+import type { ViewerRoute } from '@retake/runner/command-line'
 import type { Explained, UnreadableRun, SourceExcerpt } from '../model/run-source.js'
 import type { RunModel } from '../model/run-model.js'
 import type { StateView } from '../model/state-view.js'
@@ -24,6 +23,10 @@ export interface RunRepository {
   watch(notify: (change: RepositoryChange) => void): () => void
   branches(id: string): Promise<BranchNodeView>
   compare(a: string, b: string): Promise<RunComparison>
+  /** Tabs and panels of installed capabilities: blame, fix, trials, approvals. */
+  readonly tabs: readonly string[]
+  /** Routes of installed capabilities below `/api`. */
+  readonly routes?: readonly ViewerRoute[]
   /** Missing if nothing can be executed. */
   readonly actions?: RunActions
   close?(): Promise<void>
@@ -44,10 +47,8 @@ export interface OpenRun {
   /** A captured state compared with the previous one. Throws if it cannot be read. */
   state(label: string): StateView | undefined
   source(site: string): SourceExcerpt | undefined
-  /** The result of the last blame search. Throws if it cannot be read. */
-  blame?(): RunBlame | undefined
-  /** The result of the last `retake fix`. Throws if it cannot be read. */
-  fix?(): RunFix | undefined
+  /** What the capability of a tab found about the run. Throws if it cannot be read. */
+  findings?(tab: string): unknown
 }
 
 /** For each action, true or the reason why it is not possible. */
@@ -67,7 +68,7 @@ export type RepositoryChange =
     }
   | { readonly type: 'gone'; readonly run: string }
   /** A search for causes or fixes has finished. */
-  | { readonly type: 'blame' | 'fix'; readonly run: string }
+  | { readonly type: 'findings'; readonly tab: string; readonly run: string }
   | { readonly type: 'job'; readonly job: Job }
 
 /** A run and its branches, oldest first. */
@@ -108,17 +109,13 @@ export interface BranchFactsView {
   readonly paidUsd?: number
 }
 
-/** Actions that execute programs: fork, rerun, debug, approve. */
+/** Actions that execute programs: fork, rerun, debug. */
 export interface RunActions {
   editable(run: string, at: string): Promise<Editable>
   fork(run: string, request: ForkRequest): Promise<Job>
   rerun(run: string, options: { readonly name?: string }): Promise<Job>
   /** Replays the run and writes a test into the project. Throws if the test would fail. */
   writeTest(run: string): Promise<WrittenTestFile>
-  /** Applies a proven fix to the project and writes a regression test. */
-  applyFix(run: string, fix: string): Promise<AppliedFixView>
-  undoFix(run: string, fix: string): Promise<void>
-  trialTable(run: string): Promise<TrialTable | undefined>
   /** Stops the process of a job. Its recording remains. */
   stop(job: string): Promise<void>
   jobs(): readonly Job[]
@@ -133,10 +130,6 @@ export interface RunActions {
   evaluate(session: string, expression: string): Promise<SessionValue>
   /** Ends the processes of a session. Idempotent. */
   closeSession(session: string): Promise<void>
-  /** Guarded calls of all runs that wait for a decision. The next to expire comes first. */
-  approvals(): Promise<readonly WaitingApproval[]>
-  /** Throws if the call no longer waits, or differs from the one that was shown. */
-  decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
 }
 
 export interface WrittenTestFile {
@@ -178,26 +171,6 @@ export interface EditableText {
   readonly status?: number
   /** True if the answer was streamed. The edited answer is streamed too. */
   readonly streamed?: boolean
-}
-
-export interface WaitingApproval {
-  /** Digest of the request that is shown. The decision must contain it. */
-  readonly id: string
-  readonly run: string
-  readonly tool: string
-  readonly args: string
-  readonly guard: string
-  readonly rule: string
-  readonly why: string
-  readonly event: number
-  readonly askedAt: number
-  readonly expiresAt: number
-}
-
-export interface ApprovalDecisionRequest {
-  readonly id: string
-  readonly approved: boolean
-  readonly reason?: string
 }
 
 export interface Job {

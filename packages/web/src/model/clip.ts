@@ -14,12 +14,11 @@ export class LossyText {
 
   read(bytes: Uint8Array): { readonly text: string; readonly isLossy: boolean } {
     const text = this.#decoder.decode(bytes, { stream: true })
-    const isLossy = text.includes(REPLACEMENT) && countIn(text) > countWritten(bytes)
+    const isLossy =
+      text.includes(REPLACEMENT) && text.split(REPLACEMENT).length - 1 > countWritten(bytes)
     return { text, isLossy }
   }
 }
-
-const countIn = (text: string): number => text.split(REPLACEMENT).length - 1
 
 function countWritten(bytes: Uint8Array): number {
   let count = 0

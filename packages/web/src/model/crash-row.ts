@@ -23,7 +23,10 @@ export function crashOf(
     seq: endOf(tape),
     kind: 'crash',
     state: 'failed',
-    title: cutText(`${error.name}${whereOf(error)}: ${firstLine(error.message)}`, LINE),
+    title: cutText(
+      `${error.name}${whereOf(error)}: ${error.message.split('\n', 1)[0] ?? ''}`,
+      LINE,
+    ),
     at: view.durationMs,
     error: cutText(textOf(error), LINE),
   })
@@ -54,8 +57,6 @@ const isSame = (left: RecordedError, right: RecordedError): boolean =>
   textOf(left) === textOf(right) && (left.stack ?? '') === (right.stack ?? '')
 
 const textOf = ({ name, message }: RecordedError): string => `${name}: ${message}`
-
-const firstLine = (message: string): string => message.split('\n', 1)[0] ?? ''
 
 /** Such as ` at agent.ts:8`; empty if the stack has no line of the agent. */
 function whereOf(error: RecordedError): string {

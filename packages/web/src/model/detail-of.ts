@@ -106,7 +106,9 @@ function conversationOf(
   { api, messages, answer }: Exchange,
   { news, messagesFrom = messages.length - MESSAGES }: DetailOptions,
 ): Conversation {
-  const from = clampIndex(messagesFrom, messages.length)
+  const from = Number.isInteger(messagesFrom)
+    ? Math.min(Math.max(0, messagesFrom), messages.length)
+    : 0
   const budget = new ClipBudget()
   return {
     total: messages.length,
@@ -118,9 +120,6 @@ function conversationOf(
     ...news(step),
   }
 }
-
-const clampIndex = (wanted: number, total: number): number =>
-  Number.isInteger(wanted) ? Math.min(Math.max(0, wanted), total) : 0
 
 const headersOf = (headers: readonly HeaderPair[]): HeaderPair[] =>
   headers.slice(0, HEADERS).map(([name, value]) => [cutText(name, HEADER), cutText(value, HEADER)])

@@ -33,7 +33,7 @@ function textOf(tape: Tape, event: TapeEvent): string {
     case 'draw':
       return `${event.kind} ${valueText(event.value)}`
     case 'request':
-      return `${event.method} ${addressOf(event.url)} · ${size()}`
+      return `${event.method} ${event.url.replace(/^[a-z]+:\/\//i, '')} · ${size()}`
     case 'call':
       return `${event.name}${event.title === undefined ? '' : ` ${event.title}`}`
     case 'timer':
@@ -86,8 +86,6 @@ const endText = (
 
 const errorText = ({ name, message, code }: RecordedError): string =>
   `${name}: ${cutAt(message, LINE)}${code === undefined || message.includes(String(code)) ? '' : ` (${code})`}`
-
-const addressOf = (url: string): string => url.replace(/^[a-z]+:\/\//i, '')
 
 const hostOf = ({ host, port, path }: SocketEvent): string =>
   path ?? `${host ?? 'unknown host'}${port === undefined ? '' : `:${port}`}`

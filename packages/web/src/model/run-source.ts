@@ -1,6 +1,4 @@
 import type { RowMessage, RunStatus, StepRow } from '@retake/tape/present'
-import type { RunBlame } from '@retake/tape'
-import type { RunFix } from '@retake/tape'
 import type { StateView } from './state-view.js'
 import type {
   BranchDetails,
@@ -152,8 +150,8 @@ export interface RunSource {
   findEvents(text: string, signal: AbortSignal): AsyncIterable<FoundEvents>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
-  blame(): Promise<RunBlame | undefined>
-  fix(): Promise<RunFix | undefined>
+  /** What the capability of a tab found. */
+  findings(tab: string): Promise<unknown>
 }
 
 export interface ConsolePart {

@@ -38,8 +38,8 @@ export const REPORT_MARK = '<meta name="generator" content="retake report">'
  * send anything.
  */
 export function makeReport(content: ReportContent): string {
-  const { tapes, run, title, madeAt, version, notes, ...parts } = content
-  const about: ReportAbout = { run, title, madeAt, version, notes, tapes: tapes.length }
+  const { tapes, run, title, madeAt, version, notes, tabs, ...parts } = content
+  const about: ReportAbout = { run, title, madeAt, version, notes, tabs, tapes: tapes.length }
   const script = inlineScript(built('report.js'))
   const style = built('report.css')
   if (/<\/style/i.test(style)) throw new Error('the style sheet would end its element')

@@ -1,7 +1,5 @@
 import type { CapturedState, PriceTable } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
-import type { RunBlame } from '@retake/tape'
-import type { RunFix } from '@retake/tape'
 import type { SourceExcerpt } from '../model/run-source.js'
 
 export const BLOCKS = {
@@ -21,6 +19,8 @@ export interface ReportAbout {
   readonly madeAt: number
   readonly version: string
   readonly notes: readonly string[]
+  /** Tabs of the capabilities that were installed. */
+  readonly tabs: readonly string[]
 }
 
 /** Data besides the tapes. Embedded compressed. */
@@ -34,6 +34,6 @@ export interface ReportParts {
   readonly states: readonly CapturedState[]
   /** Source excerpts by location. */
   readonly sources: Readonly<Record<string, SourceExcerpt>>
-  readonly blame?: RunBlame
-  readonly fix?: RunFix
+  /** What capabilities found, by tab. */
+  readonly findings: Readonly<Record<string, unknown>>
 }

@@ -1,4 +1,3 @@
-import { storedBlame } from '@retake/runner/runs'
 import type { CapturedState, Tape } from '@retake/tape'
 import { looseTape, openIntactTape, openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { makeReport, REPORT_MARK, type ReportContent } from './make-report.js'
@@ -8,8 +7,7 @@ import type { Pattern } from '@retake/engine/runs'
 import { maskFindings, maskStates } from '@retake/runner/privacy'
 import { refuseSecrets } from '@retake/runner/privacy'
 import { redactRun, tapeLineage } from '@retake/runner/privacy'
-import { AppliedFixes } from '@retake/lab/fix'
-import { storedFix } from '@retake/lab/fix'
+import type { ViewerPart } from '@retake/runner/command-line'
 import { version } from '@retake/runner/package-root'
 import { statusOf } from '@retake/runner/runs'
 import { viewRun } from '@retake/runner/runs'
@@ -75,13 +73,15 @@ export interface ReportOptions {
   readonly redact: readonly Pattern[]
   /** If false, refuses a run that contains secrets. */
   readonly allowsSecrets: boolean
+  /** What installed capabilities add. */
+  readonly parts?: readonly ViewerPart[]
   /** Called with the current activity. */
   readonly onStage?: (what: string) => void
 }
 
 /** Makes a self-contained page that shows a run. */
 export function reportRun(name: string, options: ReportOptions) {
-  const { withSource, redact, allowsSecrets, onStage = () => {} } = options
+  const { withSource, redact, allowsSecrets, parts = [], onStage = () => {} } = options
   onStage('reading the tape')
   using temporary = temporaryFolder('report')
   const tape = openIntactTape(name)
@@ -90,7 +90,7 @@ export function reportRun(name: string, options: ReportOptions) {
   const whole = embeddedTapes(tapeLineage(file), temporary.path)
   const status = statusOf(viewRun(tape), tape)
   const { states, sources } = gatherParts(tape, { withSource })
-  const { blame, fix, notes: unreadable } = gatherFindings(tape, options)
+  const { findings, notes: unreadable } = gatherFindings(tape, options)
   if (redact.length > 0) onStage('redacting')
   const redacted = redact.length > 0 ? redactRun(file, redact, temporary.path) : undefined
   if (!allowsSecrets) refuseSecrets(redacted?.files ?? tapeLineage(file), tape.run.id)
@@ -108,8 +108,8 @@ export function reportRun(name: string, options: ReportOptions) {
     prices: project().prices,
     states: redacted ? maskStates(states, redacted.mask) : states,
     sources: hide(sources),
-    ...(blame && { blame: redacted ? maskFindings(blame, redacted.mask) : blame }),
-    ...(fix && { fix: redacted ? maskFindings(fix, redacted.mask) : fix }),
+    tabs: parts.flatMap(({ tabs }) => tabs),
+    findings: redacted ? maskFindings(findings, redacted.mask) : findings,
   }
   const notes = [
     ...notesOf(tape, status),
@@ -204,23 +204,25 @@ function isChainedTo(branch: string, parent: string): boolean {
   return link !== undefined && openTape(parent).chainAt(link.seq - 1) === link.chain
 }
 
-/** Results of `retake blame` and `retake fix`. Unreadable results do not prevent a report. */
-function gatherFindings(tape: Tape, { withSource }: Pick<ReportOptions, 'withSource'>) {
+/** Findings of capabilities, by tab. Unreadable findings do not prevent a report. */
+function gatherFindings(
+  tape: Tape,
+  { withSource, parts = [] }: Pick<ReportOptions, 'withSource' | 'parts'>,
+) {
   const notes: string[] = []
-  const read = <T>(command: string, from: () => T): T | undefined => {
+  const readers = parts.flatMap(({ findings }) =>
+    Object.entries(findings?.(path.dirname(tape.path)) ?? {}),
+  )
+  const findings: Record<string, unknown> = {}
+  for (const [tab, { read }] of readers) {
     try {
-      return from()
+      const found = read(tape, { withSource })
+      if (found !== undefined) findings[tab] = found
     } catch {
-      notes.push(
-        `What \`retake ${command}\` found about this run could not be read, and is left out.`,
-      )
-      return undefined
+      notes.push(`What \`retake ${tab}\` found about this run could not be read, and is left out.`)
     }
   }
-  const blame = read('blame', () => storedBlame(tape))
-  const applied = new AppliedFixes(path.dirname(tape.path))
-  const fix = read('fix', () => storedFix(tape, { applied, withSource }))
-  return { blame, fix, notes }
+  return { findings, notes }
 }
 
 /** Refuses to overwrite anything but a report, before any work is done. */

@@ -15,9 +15,18 @@ import { createApi } from '../api/api.js'
 import type { RunRepository, RepositoryChange } from '../api/run-repository.js'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { findingsFile } from '../../../../test/support/blame-findings.js'
-import { RunStore } from '@retake/runner/runs'
+import type { ViewerPart } from '@retake/runner/command-line'
+import { findingsPath, RunStore, storedBlame } from '@retake/runner/runs'
 import { compareRuns } from './compare/compared-rows.js'
 import { localRuns } from './local-runs.js'
+
+/** As the package that searches for causes registers it. */
+const blamePart: ViewerPart = {
+  tabs: ['blame'],
+  findings: () => ({
+    blame: { filesOf: ({ path: tape, run }) => [findingsPath(tape, run.id)], read: storedBlame },
+  }),
+}
 
 let folder: string
 let store: RunStore
@@ -27,7 +36,7 @@ beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'retake-home-'))
   store = new RunStore(path.join(folder, 'runs'))
   mkdirSync(store.folder)
-  home = localRuns(store)
+  home = localRuns(store, { parts: [blamePart] })
 })
 
 afterEach(async () => {
@@ -253,8 +262,10 @@ describe('a watcher', () => {
 })
 
 describe('the findings of blame about a run', () => {
-  const answerOf = async (run: string): Promise<{ blame?: { oracle: string }; error?: unknown }> =>
-    (await createApi(home).request(`/runs/${run}/blame`)).json() as Promise<object>
+  const answerOf = async (
+    run: string,
+  ): Promise<{ findings?: { oracle: string }; error?: unknown }> =>
+    (await createApi(home).request(`/runs/${run}/findings/blame`)).json() as Promise<object>
   const keep = (run: string, text: string): void => {
     mkdirSync(path.join(folder, 'blame'), { recursive: true })
     writeFileSync(path.join(folder, 'blame', `${run}.json`), text)
@@ -266,11 +277,14 @@ describe('the findings of blame about a run', () => {
     const reported: RepositoryChange[] = []
     const unwatch = home.watch((change) => reported.push(change))
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'one' }))
-    await vi.waitFor(() => expect(reported).toContainEqual({ type: 'blame', run: 'a' }), 20_000)
+    await vi.waitFor(
+      () => expect(reported).toContainEqual({ type: 'findings', tab: 'blame', run: 'a' }),
+      20_000,
+    )
     unwatch()
-    expect((await answerOf('a')).blame?.oracle).toBe('one')
+    expect((await answerOf('a')).findings?.oracle).toBe('one')
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'another' }))
-    expect((await answerOf('a')).blame?.oracle).toBe('another')
+    expect((await answerOf('a')).findings?.oracle).toBe('another')
     rmSync(path.join(folder, 'blame'), { recursive: true })
     expect(await answerOf('a')).toEqual({})
   })

@@ -2,7 +2,7 @@ import { defined } from '@retake/tape'
 import type { RunStore } from '@retake/runner/runs'
 import { localRuns } from './local-runs.js'
 import { nextSignal } from '@retake/runner/command-line'
-import { usageError } from '@retake/runner/command-line'
+import { loadViewerParts, usageError } from '@retake/runner/command-line'
 import { readFileSync } from 'node:fs'
 import type { RunRepository } from '../api/run-repository.js'
 import { isLoopback, serveViewer, type ViewerServer } from '../api/serve-viewer.js'
@@ -30,7 +30,10 @@ const EDITORS: Readonly<Record<string, string>> = {
 }
 
 /** Undefined on other hosts, because an editor opens files of its own machine. */
-function editorAddress({ editor = 'vscode', host }: ServeUiOptions): string | undefined {
+function editorAddress({
+  editor = 'vscode',
+  host,
+}: Pick<ServeUiOptions, 'editor' | 'host'>): string | undefined {
   if (host !== undefined && !isLoopback(host)) return undefined
   const address = Object.hasOwn(EDITORS, editor) ? EDITORS[editor] : editor
   if (address === undefined || !/^[a-z][a-z\d+.-]*:.*\{file\}/.test(address))
@@ -49,7 +52,10 @@ export async function serveUntilSignal(
     readonly onServed: (served: { url: string; port: number }) => void | Promise<void>
   },
 ): Promise<void> {
-  const repository = localRuns(store, editorAddress(options))
+  const repository = localRuns(store, {
+    editor: editorAddress(options),
+    parts: await loadViewerParts(),
+  })
   const signal = nextSignal()
   const server = await serveUi(repository, options)
   // Reads the list while the browser starts.

@@ -2,6 +2,7 @@ import { writeReport } from '@retake/runner/command-line'
 import {
   ALLOW_SECRETS_OPTION,
   DIR_OPTION,
+  loadViewerParts,
   REDACT_OPTION,
   type Verb,
 } from '@retake/runner/command-line'
@@ -46,6 +47,7 @@ part before the damage, and the command exits with 3.`,
       withSource: !options.flag('no-source'),
       redact: givenPatterns(options.texts('redact')),
       allowsSecrets: options.flag('allow-secrets'),
+      parts: await loadViewerParts(),
       onStage: (what) => progress.say(what),
     })
     writeReport(file, html)

@@ -2,13 +2,13 @@ import { type Context, Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import { isSecret, RateLimit } from '@retake/web'
-import { serverErrors } from '../../errors.js'
+import { serverErrors } from '../../edge/errors.js'
 import { checkEmail, cookiePrefix } from '../../people/accounts.js'
-import { audit } from '../../runs/team-runs.js'
 import { checkRate, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
-import type { RouteParts } from '../app.js'
+import type { ScreenParts } from './layout.js'
 import { field, postForm } from './layout.js'
+import { audit } from '../../database/audit.js'
 
 export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> {
   return new URLSearchParams(await readText(c))
@@ -29,7 +29,7 @@ export const slugOf = (title: string): string =>
 const ATTEMPTS = 10
 
 /** Pages for signing in and out, for the first owner, and for links in emails. */
-export function accountPages(parts: RouteParts) {
+export function accountPages(parts: ScreenParts) {
   const { access, accounts, database, notifications, layout, setupToken, url } = parts
   const { base } = layout
   const limit = new RateLimit(ATTEMPTS)

@@ -1,19 +1,19 @@
 import { html, raw } from 'hono/html'
 import { plural } from '@retake/tape/present'
-import type { Actor } from '../../database/database.js'
 import type { TeamJobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
-import type { DayActivity, StoredProject } from '../../runs/team-runs.js'
-import type { RouteParts } from '../app.js'
+import type { DayActivity } from '../../runs/team-runs.js'
+import type { ScreenParts } from './layout.js'
 import { count, duration, type Html, moment, money, htmlTable } from './layout.js'
 import { jobBadge } from './job-item.js'
+import type { Actor, StoredProject } from '../../database/tables.js'
 
 const DAYS = 14
 const DAY_MS = 86_400_000
 
 /** Overview of an organization: two weeks of figures, failures by cause, jobs and workers. */
 export async function dashboard(
-  { runs, approvals, jobs, layout }: RouteParts,
+  { runs, approvals, jobs, layout }: ScreenParts,
   actor: Actor,
   organization: Organization,
   projects: readonly StoredProject[],

@@ -1,8 +1,8 @@
 import { html } from 'hono/html'
 import type { BlameFindings } from '@retake/tape'
 import { confidenceText, namedFindings, ROLE_WORDS, verdictSentence } from '@retake/tape/present'
-import type { TeamJob, JobResult } from '../../jobs/jobs.js'
 import { type Html, moment, money, postButton } from './layout.js'
+import type { TeamJob, JobResult } from '../../database/tables.js'
 
 const JOB_TONES: Readonly<Record<string, string>> = {
   done: 'good',

@@ -2,9 +2,11 @@ import { cost, count, duration, relativeTime } from '@retake/tape/present'
 import type { Context } from 'hono'
 import { html, raw } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { type Explained, withCode } from '@retake/web'
+import { escapeHtml, type Explained, withCode } from '@retake/web'
 import type { ServerEnv } from '../access.js'
+import { type PageScript, pageScript } from './page-script.js'
 import { STYLE_NAME } from './style.js'
+import type { RouteParts } from '../route-parts.js'
 
 export type Html = ReturnType<typeof html>
 type Part = Html | string | number | undefined | false | readonly Part[]
@@ -23,17 +25,22 @@ export interface PageParts {
   readonly here?: string
   readonly body: Part
   readonly isNarrow?: boolean
-  /** Runs in the page; must not contain user-supplied text. */
-  readonly script?: string
+  readonly script?: PageScript
 }
 
-/** Applies the theme chosen in the viewer. Runs before the first paint. */
-const THEME = `(()=>{const d=matchMedia('(prefers-color-scheme: dark)');const f=()=>{let t;try{t=JSON.parse(localStorage.getItem('retake.theme'))}catch{}
-document.documentElement.dataset.theme=t==='dark'||t!=='light'&&d.matches?'dark':'light'};f();d.addEventListener('change',f)})()`
+const THEME = pageScript('theme')
 
 /** Not a tagged template, because bundlers rewrite those that contain `</script>`. */
-const inlineScript = (nonce: string, script: string) =>
-  raw(`<script nonce="${nonce}">${script}</script>`)
+const inlineScript = (nonce: string, { code, data }: PageScript) =>
+  raw(
+    `<script nonce="${nonce}"${Object.entries(data)
+      .map(([name, value]) => ` ${name}="${escapeHtml(value)}"`)
+      .join('')}>${code}</script>`,
+  )
+
+export interface ScreenParts extends RouteParts {
+  readonly layout: PageLayout
+}
 
 export class PageLayout {
   constructor(

@@ -3,13 +3,12 @@ import { type Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import { plural, RUN_STATUS_WORDS } from '@retake/tape/present'
 import { mountViewer } from '@retake/web'
-import { type Actor, hasRole } from '../../database/database.js'
-import { serverErrors } from '../../errors.js'
-import type { TeamJob } from '../../jobs/jobs.js'
+import { hasRole } from '../../database/database.js'
+import { serverErrors } from '../../edge/errors.js'
 import type { Organization } from '../../people/accounts.js'
-import type { LiveRun, StoredProject, TeamRunRow, TeamRuns } from '../../runs/team-runs.js'
+import type { LiveRun, TeamRuns } from '../../runs/team-runs.js'
 import type { Member, ServerEnv } from '../access.js'
-import type { RouteParts } from '../app.js'
+import type { ScreenParts } from './layout.js'
 import { needed, readForm, fieldValue } from './account-pages.js'
 import { jobItem } from './job-item.js'
 import {
@@ -23,6 +22,7 @@ import {
   postButton,
   postForm,
 } from './layout.js'
+import type { Actor, TeamJob, StoredProject, TeamRunRow } from '../../database/tables.js'
 
 const PATCHES_MAX = 5
 const PATCH_BYTES_MAX = 50_000
@@ -33,7 +33,7 @@ type Viewer = ReturnType<typeof mountViewer>
 const KINDS = ['replay', 'verify', 'blame', 'fix', 'scan'] as const
 
 /** Runs of a project: the list, the viewer, and the comments and jobs of a run. */
-export function projectPages(parts: RouteParts) {
+export function projectPages(parts: ScreenParts) {
   const { access, runs, repositories, layout, jobs, url } = parts
   /**
    * Mounted viewers by member and project, least recently used first. Mounting a viewer takes longer
@@ -99,7 +99,10 @@ export function projectPages(parts: RouteParts) {
           ${found.problem !== undefined && html`<p class="note bad" role="alert">${found.problem}</p>`}
           ${
             isEmpty && isFirst
-              ? emptyProject(url, organization, project)
+              ? html`<div class="empty">
+                  <h2>No runs yet</h2>
+                  ${pushHelp(url, organization, project)}
+                </div>`
               : isEmpty
                 ? html`<p class="empty">No runs match.</p>`
                 : html`<ul class="runs">
@@ -484,12 +487,6 @@ const searchHelp = (here: string, q: string, mayWrite: boolean, saved: string | 
       }
     </details>
     <p></p>`
-
-const emptyProject = (url: string, organization: Organization, project: StoredProject): Html =>
-  html`<div class="empty">
-    <h2>No runs yet</h2>
-    ${pushHelp(url, organization, project)}
-  </div>`
 
 const pushHelp = (url: string, { slug }: Organization, project: StoredProject): Html =>
   html`<p>On your machine, in the agent's folder:</p>

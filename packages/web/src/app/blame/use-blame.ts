@@ -1,4 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import type { RunBlame } from '@retake/tape'
 import type { RunHead } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { copyWithToast } from '../design/toast.js'
@@ -8,21 +9,17 @@ import { useRefresh } from '../sources/backend.js'
 import { blameViewOf } from './blame-view.js'
 
 /** The last result of a search; null if there is none, as for a run in progress. */
-export const useSearchResult = <T>(
-  run: Run,
-  verb: 'blame' | 'fix',
-  read: () => Promise<T | undefined>,
-): UseQueryResult<T | null> =>
+export const useSearchResult = <T>(run: Run, tab: string): UseQueryResult<T | null> =>
   useQuery({
-    queryKey: [verb, run.id],
-    queryFn: async () => (await read()) ?? null,
+    queryKey: [tab, run.id],
+    queryFn: async () => ((await run.source.findings(tab)) as T | undefined) ?? null,
     enabled: run.head.status !== 'recording',
     // A hidden page misses changes.
     refetchOnWindowFocus: 'always',
   })
 
 export function useBlame(run: Run) {
-  const { data, error } = useSearchResult(run, 'blame', () => run.source.blame())
+  const { data, error } = useSearchResult<RunBlame>(run, 'blame')
   return {
     view: data === null || data === undefined ? undefined : blameViewOf(data),
     isRead: data !== undefined,

@@ -292,9 +292,6 @@ const openAt = ({ branch }: BranchNodeView): { step?: string } =>
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
   change.type === 'connection' && change.state === 'lost' ? undefined : 500
 
-const countBranches = (root: BranchNodeView): number =>
-  treeRows(root, { isOpen: () => true, partsOf: ({ branches }) => branches }).length - 1
-
 function Branches({ run, related }: { run: string; related: RelatedRuns }) {
   const { live } = useBackend()
   const { data, error, isPending } = useQuery({
@@ -304,7 +301,13 @@ function Branches({ run, related }: { run: string; related: RelatedRuns }) {
   })
   useRefresh('branches', delayOf)
   const name = data?.name ?? run
-  const count = useMemo(() => (data === undefined ? 0 : countBranches(data)), [data])
+  const count = useMemo(
+    () =>
+      data === undefined
+        ? 0
+        : treeRows(data, { isOpen: () => true, partsOf: ({ branches }) => branches }).length - 1,
+    [data],
+  )
   return (
     <PageFrame
       title="Branches"

@@ -157,14 +157,14 @@ const BUTTONS: Readonly<Record<string, string>> = {
 
 /** Without `live`, offers only actions that execute nothing. */
 export function RunToolbar({ run }: { run: Run }) {
-  const { live } = useBackend()
+  const { live, tabs } = useBackend()
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rerun' | 'compare' | 'test' | 'trials'>()
   const { rerun } = useAbilities(run.id, run.head.status)
   const { data: trials } = useQuery({
     queryKey: ['trials', run.id],
     queryFn: async () => (await live?.trialTable(run.id)) ?? null,
-    enabled: live !== undefined,
+    enabled: live !== undefined && tabs.includes('trials'),
   })
   const { parent } = run.head
   const compareWith = (other: string): void =>

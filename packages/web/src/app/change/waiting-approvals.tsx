@@ -1,8 +1,7 @@
 import type { RowState, StepRow } from '@retake/tape/present'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { WaitingApproval } from '../../api/run-repository.js'
-import type { RunCard } from '@retake/tape'
+import type { RunCard, WaitingApproval } from '@retake/tape'
 import { Badge, RunStatusBadge, StateBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { TextField } from '../design/fields.js'
@@ -15,11 +14,11 @@ const LOOK_MS = 1000
 
 /** Waiting calls of all runs. The next to expire comes first. */
 export function useApprovals(): readonly WaitingApproval[] {
-  const { live } = useBackend()
+  const { live, tabs } = useBackend()
   const { data = NONE } = useQuery({
     queryKey: ['approvals'],
     queryFn: async () => (await live?.approvals()) ?? NONE,
-    enabled: live !== undefined,
+    enabled: live !== undefined && tabs.includes('approvals'),
     refetchInterval: ({ state }) => (state.status === 'error' ? 10 : 1) * LOOK_MS,
     // The title of a background tab shows that a decision is needed.
     refetchIntervalInBackground: true,

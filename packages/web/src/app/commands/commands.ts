@@ -14,7 +14,7 @@ export function listenToKeys(): () => void {
     const isForWriters = pressed.startsWith('Mod+') || pressed === 'Escape'
     if (isWriting(event.target) && !isForWriters) return
     if (isOwnKey(event.target, pressed)) return
-    const settings = readKeySettings()
+    const settings = validSettings(readRemembered<unknown>(KEY, USUAL))
     const isInDialog = document.querySelector(DIALOGS) !== null
     const command = registry
       .get()
@@ -109,8 +109,6 @@ interface KeySettings {
 
 const KEY = 'keys'
 const USUAL: KeySettings = { singleKeys: true, changed: {} }
-
-const readKeySettings = (): KeySettings => validSettings(readRemembered<unknown>(KEY, USUAL))
 
 export function useKeySettings(): [KeySettings, (settings: KeySettings) => void] {
   const [stored, store] = useRemembered<unknown>(KEY, USUAL)

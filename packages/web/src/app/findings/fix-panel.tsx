@@ -17,7 +17,7 @@ import { indexed } from '../values/text-parts.js'
 import { Remarks, VisibleText } from '../values/text.js'
 import { searchCommand, useSearchResult } from '../blame/use-blame.js'
 
-const useFix = (run: Run) => useSearchResult(run, 'fix', () => run.source.fix())
+const useFix = (run: Run) => useSearchResult<RunFix>(run, 'fix')
 
 const fixCommand = (head: RunHead): string =>
   searchCommand(head, 'fix', "--oracle 'stdout:/what it should say/'")

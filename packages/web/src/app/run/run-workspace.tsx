@@ -1,14 +1,12 @@
 import { count } from '@retake/tape/present'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
-import { BlamePanel } from '../findings/blame-panel.js'
-import { BlameSign } from '../blame/role-mark.js'
-import { useBlame, useBlameCommands } from '../blame/use-blame.js'
+import { useBlame } from '../blame/use-blame.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
-import { FixPanel, FixSign, useFixCommands } from '../findings/fix-panel.js'
+import { CapabilityCommands, useCapabilityTabs } from '../findings/tabs.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
 import {
@@ -95,8 +93,6 @@ const LISTS = [
   { value: 'steps', name: 'Steps', title: 'List steps (e)', back: 'All steps' },
   { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
   { value: 'events', name: 'Events', title: 'List events (e)', back: 'All events' },
-  { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
-  { value: 'fix', name: 'Fix', title: 'Changes to the source that were tried (i)' },
 ] as const
 
 export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
@@ -116,8 +112,11 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
   const position = step === undefined ? -1 : rows.indexOf(step)
   const at = position < 0 ? undefined : rows.at(position).seq
   const moveEvent = useEventCommands(events, { listed, at, onOpen: open })
-  useBlameCommands(run)
-  useFixCommands(run)
+  const capabilityTabs = useCapabilityTabs()
+  const capability = capabilityTabs.find(({ value }) => value === shownList)
+  const commands = capabilityTabs.map((tab) => (
+    <CapabilityCommands key={tab.value} tab={tab} run={run} />
+  ))
   useCommands((add) => {
     const isOn = shownList === 'transcript'
     add('Look', 'list.transcript', isOn ? 'List steps' : 'Transcript of the run', ['v'], () =>
@@ -129,10 +128,8 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
 
   const list = events.isOn ? (
     <EventList run={run} listed={listed} onMove={moveEvent} onOpen={open} />
-  ) : shownList === 'blame' ? (
-    <BlamePanel run={run} />
-  ) : shownList === 'fix' ? (
-    <FixPanel run={run} />
+  ) : capability !== undefined ? (
+    <capability.Panel run={run} />
   ) : shownList === 'transcript' ? (
     <Transcript run={run} shown={shown} />
   ) : (
@@ -149,10 +146,11 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
     </section>
   )
   if (isNarrow && (events.isOn ? events.event : step) !== undefined) {
-    const list = LISTS.find(({ value }) => value === shownList) ?? LISTS[0]
+    const list = capability ?? LISTS.find(({ value }) => value === shownList) ?? LISTS[0]
     const back = 'back' in list ? list.back : list.name
     return (
       <div className="flex min-h-0 flex-1 flex-col">
+        {commands}
         <div className="border-b border-line p-1">
           <Button look="quiet" onClick={events.isOn ? () => events.select(undefined) : leave}>
             <span aria-hidden="true">←</span> {back}
@@ -164,6 +162,7 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
   }
   return (
     <>
+      {commands}
       <TimelinePanel
         run={run}
         shown={shown}
@@ -175,7 +174,7 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
         {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- a choice without form fields */}
         <div role="group" aria-label="What the list shows" className="flex shrink-0">
-          {LISTS.map(({ value, name, title }) => (
+          {[...LISTS, ...capabilityTabs].map(({ value, name, title, ...tab }) => (
             <button
               key={value}
               type="button"
@@ -187,8 +186,7 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
               )}
               onClick={shownList === value ? undefined : () => show(value)}
             >
-              {name} {value === 'blame' && <BlameSign run={run} />}
-              {value === 'fix' && <FixSign run={run} />}
+              {name} {'Sign' in tab && <tab.Sign run={run} />}
               {(value === 'steps' || value === 'events') && (
                 <span className="font-mono">
                   {count(value === 'steps' ? rows.steps : head.events)}
@@ -199,7 +197,7 @@ export function RunWorkspace({ run, facts }: { run: Run; facts: ReactNode }) {
         </div>
         {(shownList === 'steps' ||
           shownList === 'transcript' ||
-          ((shownList === 'blame' || shownList === 'fix') && !isEmpty(filtering.filter))) && (
+          (capability !== undefined && !isEmpty(filtering.filter))) && (
           <FilterBar run={run} shown={shown} filtering={filtering} />
         )}
         {head.status === 'recording' && !events.isOn && !isNarrow && (

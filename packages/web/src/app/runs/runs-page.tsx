@@ -32,7 +32,7 @@ import {
 
 /** Refreshes growing runs at most once a second. */
 function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
-  if (change.type === 'runs' || change.type === 'gone' || change.type === 'blame') return 0
+  if (change.type === 'runs' || change.type === 'gone' || change.type === 'findings') return 0
   return change.type === 'grew' || isReconnected(change) ? 1000 : undefined
 }
 

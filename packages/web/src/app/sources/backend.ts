@@ -1,6 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useEffect } from 'react'
-import type { RunComparison } from '@retake/tape'
+import type {
+  AppliedFixView,
+  RunComparison,
+  ShownDecision,
+  TrialTable,
+  WaitingApproval,
+} from '@retake/tape'
 import type {
   Abilities,
   BranchNodeView,
@@ -25,6 +31,8 @@ export interface ViewerBackend {
   watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
   readonly related: RelatedRuns | undefined
   readonly live: LiveActions | undefined
+  /** Tabs and panels of installed capabilities: blame, fix, trials, approvals. */
+  readonly tabs: readonly string[]
   readonly report?: ReportAbout
   /** URL template that opens a file in an editor: `{file}`, `{line}` and `{column}`. */
   readonly editor?: string
@@ -39,6 +47,14 @@ export interface RelatedRuns {
 export interface LiveActions extends Omit<RunActions, 'jobs'> {
   /** Newest first. Later states are reported as changes. */
   jobs(): Promise<readonly Job[]>
+  /** Applies a proven fix to the project and writes a regression test. */
+  applyFix(run: string, fix: string): Promise<AppliedFixView>
+  undoFix(run: string, fix: string): Promise<void>
+  trialTable(run: string): Promise<TrialTable | undefined>
+  /** Guarded calls of all runs that wait for a decision. The next to expire comes first. */
+  approvals(): Promise<readonly WaitingApproval[]>
+  /** Throws if the call no longer waits, or differs from the one that was shown. */
+  decide(run: string, decision: ShownDecision): Promise<void>
 }
 
 /** `error` says why the connection will not recover by itself, and what to do. */
@@ -76,7 +92,10 @@ export function useRefresh(
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const unwatch = backend.watch((change) => {
-      const isOwn = change.type === queryKey || isReconnected(change)
+      const isOwn =
+        change.type === queryKey ||
+        (change.type === 'findings' && change.tab === queryKey) ||
+        isReconnected(change)
       const delay = delayOf === undefined ? (isOwn ? 0 : undefined) : delayOf(change)
       if (delay === undefined || (timer !== undefined && delay > 0)) return
       clearTimeout(timer)

@@ -32,8 +32,7 @@ function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
     findEvents: (text) => model.findEvents(text),
     search: (text) => model.search(text, { states: parts.states }),
     source: (site) => [Object.hasOwn(parts.sources, site) ? parts.sources[site] : undefined],
-    blame: () => [parts.blame],
-    fix: () => [parts.fix],
+    findings: (tab) => [Object.hasOwn(parts.findings, tab) ? parts.findings[tab] : undefined],
   }
   return ({ method, args }) =>
     (answers[method] as (...args: unknown[]) => Iterable<unknown>)(...args)

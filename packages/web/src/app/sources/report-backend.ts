@@ -34,8 +34,7 @@ function makeReportSource(worker: Answerer): RunSource {
     findEvents: many<FoundEvents>('findEvents'),
     search: many<SearchProgress>('search'),
     source: one('source'),
-    blame: one('blame'),
-    fix: one('fix'),
+    findings: one('findings'),
   }
 }
 
@@ -65,6 +64,7 @@ export function openReportBackend(): ViewerBackend {
     watch: () => () => {},
     related: undefined,
     live: undefined,
+    tabs: about.tabs,
     report: about,
   }
 }

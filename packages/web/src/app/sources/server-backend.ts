@@ -165,8 +165,7 @@ function serverSource(run: string, seen: SeenRuns): RunSource {
     findEvents: (text, signal) => readLines(own + url`/found-events?text=${text}`, signal),
     search: (text, signal) => readLines(own + url`/search?text=${text}`, signal),
     source: (site) => readMember(own + url`/source?site=${site}`, 'excerpt'),
-    blame: () => readMember(`${own}/blame`, 'blame'),
-    fix: () => readMember(`${own}/fix`, 'fix'),
+    findings: (tab) => readMember(own + url`/findings/${tab}`, 'findings'),
   }
 }
 
@@ -197,9 +196,10 @@ const liveActions: LiveActions = {
 }
 
 export async function connectServer(): Promise<ViewerBackend> {
-  const { name, canChange, editor, parent } = await read<{
+  const { name, canChange, tabs, editor, parent } = await read<{
     name: string
     canChange: boolean
+    tabs: readonly string[]
     editor?: string
     parent?: ParentPage
   }>('/repository')
@@ -227,6 +227,7 @@ export async function connectServer(): Promise<ViewerBackend> {
     watch: (notify) => connection.watch(notify),
     related,
     live: canChange ? liveActions : undefined,
+    tabs,
     ...(editor !== undefined && { editor }),
     ...(parent !== undefined && { parent }),
   }

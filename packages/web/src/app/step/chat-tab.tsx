@@ -240,7 +240,9 @@ export function ChatTab({ run, detail }: TabProps) {
           />
         ))}
         {given.answer.length === 0 && (
-          <li className="bg-raised px-3 py-2.5 text-muted">{noAnswer(detail.state)}</li>
+          <li className="bg-raised px-3 py-2.5 text-muted">
+            {detail.state === 'running' ? 'Answering…' : 'No answer from the model was recorded.'}
+          </li>
         )}
       </ol>
       <div className="flex flex-wrap items-center gap-3 border-y border-line px-3 py-1.5 text-sm text-muted">
@@ -308,9 +310,6 @@ function Parameters({ detail: { request, conversation } }: { detail: StepDetail 
 }
 
 const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null
-
-const noAnswer = (state: TabProps['detail']['state']): string =>
-  state === 'running' ? 'Answering…' : 'No answer from the model was recorded.'
 
 function linkedMessage(field: string | undefined): number | undefined {
   const [root, index] = readFieldPath(field ?? '')

@@ -47,7 +47,11 @@ function tabsOf(detail: StepDetail): StepTab[] {
   const isFailed = error !== undefined || failure !== undefined
   const all: readonly (StepTab | false)[] = [
     conversation !== undefined && { value: 'chat', title: 'Chat', View: ChatTab },
-    call !== undefined && { value: 'call', title: callTitle(kind), View: CallTab },
+    call !== undefined && {
+      value: 'call',
+      title: kind === 'process' ? 'Process' : kind === 'tool' ? 'Tool' : 'Call',
+      View: CallTab,
+    },
     mcp !== undefined && { value: 'mcp', title: 'MCP', View: McpTab },
     kind === 'model' &&
       (response?.chunks ?? 0) > 1 && { value: 'stream', title: 'Stream', View: StreamTab },
@@ -62,9 +66,6 @@ function tabsOf(detail: StepDetail): StepTab[] {
   ]
   return all.filter((tab) => tab !== false)
 }
-
-const callTitle = (kind: StepDetail['kind']): string =>
-  kind === 'process' ? 'Process' : kind === 'tool' ? 'Tool' : 'Call'
 
 function chooseTab(
   tabs: readonly StepTab[],

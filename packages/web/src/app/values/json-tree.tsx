@@ -311,7 +311,7 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
               !isLong && 'max-w-1/2 shrink-0',
             )}
           >
-            <VisibleText text={shortKey(key)} />
+            <VisibleText text={key.length > 200 ? `${key.slice(0, 200)}…` : key} />
             <span className="text-muted">: </span>
           </span>
         )}
@@ -398,8 +398,6 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
   }
   return <span className="text-kind-process">{String(value)}</span>
 }
-
-const shortKey = (key: string): string => (key.length > 200 ? `${key.slice(0, 200)}…` : key)
 
 function copyOf(value: unknown): string {
   const clipped = asClipped(value)

@@ -1,15 +1,7 @@
-import { attempt } from '@retake/tape/format'
 import { planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
-import type {
-  Abilities,
-  BranchNodeView,
-  RunActions,
-  Job,
-  WaitingApproval,
-} from '../../api/run-repository.js'
+import type { Abilities, BranchNodeView, RunActions, Job } from '../../api/run-repository.js'
 import type { RunStore } from '@retake/runner/runs'
-import { readTrialTable } from '@retake/lab/compare'
 import { editableOf, planOf } from './plan-change.js'
 import { factsView, LocalJobs } from './jobs.js'
 import { FileCache, openFinished, openStored, withMark } from '../runs/run-models.js'
@@ -19,14 +11,6 @@ import { cliErrors, RunNotTrusted } from '@retake/runner/errors'
 import { explainOrThrow } from '@retake/runner/command-line'
 import { replayAgent, startOf } from '@retake/runner/agent'
 import { runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
-import { argumentLines } from '@retake/tape/present'
-import { readdirSync } from 'node:fs'
-import path from 'node:path'
-import { project } from '@retake/runner/config'
-import { AppliedFixes, dirtyFiles } from '@retake/lab/fix'
-import { provenFixes } from '@retake/lab/fix'
-import { AgentProject } from '@retake/lab/fix'
-import { storedOutcome } from '@retake/lab/fix'
 import { fromHere } from '@retake/runner/terminal'
 import {
   type BranchNode,
@@ -72,26 +56,6 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
   }
 }
 
-/** Loaded on demand, because most viewers never see an approval. */
-const loadGuard = () => import('@retake/guard')
-
-async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
-  const runs = attempt(() => readdirSync(store.folder), [])
-    .filter((name) => name.endsWith('.approvals'))
-    .map((name) => path.basename(name, '.approvals'))
-  if (runs.length === 0) return []
-  const { pendingApprovals } = await loadGuard()
-  return runs
-    .flatMap((run) =>
-      pendingApprovals(store.pathOf(run), Date.now()).map(({ request, of }) => {
-        const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
-        const shown = argumentLines(args, request.lastApproved).join('\n')
-        return { id: of, run, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
-      }),
-    )
-    .toSorted((a, b) => a.expiresAt - b.expiresAt)
-}
-
 export interface LocalChanges extends RunActions {
   close(): Promise<void>
 }
@@ -125,38 +89,12 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
       const { test, command } = writeTest(tape, { runner, ...(call && { call }) })
       return { file: fromHere(test), command }
     },
-    applyFix: async (run, id) => {
-      const tape = openFinished(store, run)
-      if (project().fix.policy === 'observe') throw cliErrors.FIX_POLICY_OBSERVES()
-      const found = storedOutcome(tape, (outcome) => ({
-        outcome,
-        fix: provenFixes(outcome.result).find(({ candidate }) => candidate.id === id),
-      }))
-      if (found?.fix === undefined) throw cliErrors.FIX_NOT_PROVEN(id, run)
-      const { edits } = found.fix.candidate
-      const dirty = await dirtyFiles(new AgentProject(tape).folder, edits)
-      if (dirty.length > 0) throw cliErrors.FIX_DIRTY(dirty)
-      const options = { by: 'user', force: false, writesTest: true } as const
-      const { applyFix } = await import('@retake/lab/fix')
-      return applyFix(tape, found.fix, found.outcome, new AppliedFixes(store.folder), options)
-    },
-    undoFix: async (_run, id) => {
-      new AppliedFixes(store.folder).undo({ id, force: false })
-    },
-    trialTable: async (run) => readTrialTable(openStored(store, run)),
     stop: (job) => jobs.stop(job),
     jobs: () => jobs.list(),
     openSession: async (run) => sessions.open(openFinished(store, run)),
     move: (session, to, options) => sessions.move(session, to, options?.signal),
     evaluate: (session, expression) => sessions.evaluate(session, expression),
     closeSession: (session) => sessions.close(session),
-    approvals: () => waitingApprovals(store),
-    decide: async (run, { id, approved, reason }) => {
-      const { decideApproval, userName } = await loadGuard()
-      const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
-      if (!decideApproval(store.find(run), id, decision, Date.now()))
-        throw cliErrors.APPROVAL_NOT_PENDING(id)
-    },
     close: async () => {
       await Promise.all([jobs.close(), sessions.closeAll()])
     },

@@ -94,7 +94,7 @@ test('a list that was read while a run was not re-read is updated when the run e
   clock.mockRestore()
   const lists: ReturnType<typeof status>[] = []
   const behind = cards.behind.bind(cards)
-  unwatch = new RunWatch(store, new RunModels(store), {}, behind).watch(({ type }) => {
+  unwatch = new RunWatch(store, new RunModels(store), new Map(), behind).watch(({ type }) => {
     if (type === 'runs') lists.push(status())
   })
   writer.append({ type: 'end', exitCode: 0 })

@@ -120,9 +120,10 @@ export class RunWatch {
   constructor(
     private readonly store: RunStore,
     private readonly models: RunModels,
-    private readonly findings: Partial<
-      Record<'blame' | 'fix', Pick<StoredFindings<unknown>, 'changed'>>
-    > = {},
+    private readonly findings: ReadonlyMap<
+      string,
+      Pick<StoredFindings<unknown>, 'changed'>
+    > = new Map(),
     private readonly behind: (stamps: ReadonlyMap<string, TapeStamp>) => string = () => '',
   ) {
     models.onChange = (run, version) => {
@@ -198,8 +199,8 @@ export class RunWatch {
     )
       this.#soon('list', LIST_MS, () => this.notify({ type: 'runs' }))
     // Findings are in another folder, which is only polled.
-    for (const type of ['blame', 'fix'] as const)
-      for (const run of this.findings[type]?.changed() ?? []) this.notify({ type, run })
+    for (const [tab, found] of this.findings)
+      for (const run of found.changed()) this.notify({ type: 'findings', tab, run })
     this.#readOutdated()
     this.#soon('look', LOOK_MS, () => {
       this.#watchFolder()

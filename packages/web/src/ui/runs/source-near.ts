@@ -24,7 +24,11 @@ export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined 
   if (name === undefined) return undefined
   const file = realFile(fileHere(tape.details.cwd ?? '.', name, movedHere(tape)))
   if (file === undefined || !mayBeShown(tape, file)) return undefined
-  const lines = readLines(file)
+  const lines = attempt(() =>
+    statSync(file).size > FILE_MAX_BYTES
+      ? undefined
+      : redactText(readFileSync(file, 'utf8')).split(/\r?\n/),
+  )
   const at = Number(line)
   if (lines === undefined || at < 1 || at > lines.length) return undefined
   rememberHidden(tape)
@@ -59,10 +63,3 @@ const isTooWide = (root: string): boolean =>
   os.homedir().startsWith(root + path.sep)
 
 const realFile = (file: string): string | undefined => attempt(() => realpathSync(file))
-
-const readLines = (file: string): string[] | undefined =>
-  attempt(() =>
-    statSync(file).size > FILE_MAX_BYTES
-      ? undefined
-      : redactText(readFileSync(file, 'utf8')).split(/\r?\n/),
-  )

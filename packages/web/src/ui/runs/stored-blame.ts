@@ -1,9 +1,8 @@
-import { storedBlame } from '@retake/runner/runs'
 import { findingsPath } from '@retake/runner/runs'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Tape, setNewest, attempt } from '@retake/tape'
-import { readRunBlame, type RunBlame } from '@retake/tape'
+import { readRunBlame } from '@retake/tape'
 
 import { FileCache, stampText } from './run-models.js'
 
@@ -47,13 +46,9 @@ export class StoredFindings<T> {
   }
 }
 
-/** Findings of blame, and the runs that have some. */
-export class StoredBlame extends StoredFindings<RunBlame> {
+/** Marks runs that failed the check of a blame search. */
+export class FailedChecks {
   readonly #readable = new FileCache<boolean>()
-
-  constructor() {
-    super((tape) => [findingsPath(tape.path, tape.run.id)], storedBlame)
-  }
 
   mark<Card extends { readonly id: string }>(
     folder: string,

@@ -2,62 +2,20 @@ import { RetakeError } from '@retake/engine/errors'
 import { securityHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono } from 'hono'
 import type { Database } from '../database/database.js'
-import { explainFailure, httpStatus, isDiskFull, serverErrors } from '../errors.js'
-import type { Notifications } from '../notify/notifications.js'
-import { diskSpace, LOW_BYTES } from '../operate/disk-space.js'
-import type { Log } from '../operate/log.js'
-import { checkMetricsReader, type Metrics, routeOf } from '../operate/metrics.js'
-import type { TeamJobs } from '../jobs/jobs.js'
-import type { ModelEndpoints } from '../jobs/model-endpoint.js'
-import type { Accounts } from '../people/accounts.js'
-import type { ApiKeys } from '../people/api-keys.js'
-import type { Members } from '../people/members.js'
-import type { TeamApprovals } from '../runs/approvals.js'
-import type { DayActivity, TeamRuns } from '../runs/team-runs.js'
-import type { Settings } from '../settings.js'
-import { type ServerKeys, workerToken } from '../storage/server-keys.js'
-import {
-  type MemberAccess,
-  checkOrigin,
-  checkRate,
-  clientAddress,
-  type ServerEnv,
-} from './access.js'
-import { teamApi } from './api.js'
-import { jobApi, workerApi } from './job-routes.js'
-import { accountPages } from './pages/account-pages.js'
-import { PageLayout } from './pages/layout.js'
-import { organizationPages } from './pages/organization-pages.js'
-import { projectPages } from './pages/project-pages.js'
-import { STYLE, STYLE_NAME } from './pages/style.js'
-import type { ProjectRepositories } from './project-repository.js'
-
-export interface AppParts {
-  readonly access: MemberAccess
-  readonly accounts: Accounts
-  readonly apiKeys: ApiKeys
-  readonly approvals: TeamApprovals
-  readonly database: Database
-  readonly jobs: TeamJobs
-  readonly keys: ServerKeys
-  readonly log: Log
-  readonly members: Members
-  readonly metrics: Metrics
-  readonly models: ModelEndpoints
-  readonly notifications: Notifications
-  readonly repositories: ProjectRepositories
-  readonly runs: TeamRuns
-  readonly settings: Settings
-  readonly setupToken: string
-  readonly version: string
-  /** Public address without a trailing slash. */
-  readonly url: string
-}
-
-export interface RouteParts extends AppParts {
-  readonly layout: PageLayout
-  readonly address: (c: Context) => string
-}
+import { explainFailure, httpStatus, isDiskFull, serverErrors } from '../edge/errors.js'
+import { diskSpace, LOW_BYTES } from '../http/disk-space.js'
+import { checkMetricsReader, routeOf } from '../http/metrics.js'
+import type { DayActivity } from '../runs/team-runs.js'
+import { workerToken } from '../storage/server-keys.js'
+import { checkOrigin, checkRate, clientAddress, type ServerEnv } from '../http/access.js'
+import { teamApi } from '../http/api.js'
+import { jobApi, workerApi } from '../http/job-routes.js'
+import { accountPages } from '../http/pages/account-pages.js'
+import { PageLayout, type ScreenParts } from '../http/pages/layout.js'
+import type { AppParts } from '../http/route-parts.js'
+import { organizationPages } from '../http/pages/organization-pages.js'
+import { projectPages } from '../http/pages/project-pages.js'
+import { STYLE, STYLE_NAME } from '../http/pages/style.js'
 
 const BADGE_DAYS = 7
 
@@ -72,7 +30,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const polls = new RateLimit(300)
   const layout = new PageLayout(base, viewerStyleName())
   const address = (c: Context): string => clientAddress(c, settings)
-  const all: RouteParts = { ...parts, layout, address }
+  const all: ScreenParts = { ...parts, layout, address }
   const routes = new Hono<ServerEnv>()
     .get('/healthz', (c) => c.json({ ok: true }))
     .get('/readyz', async (c) => {
@@ -152,7 +110,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 async function answerError(
   thrown: unknown,
   c: Context<ServerEnv>,
-  { log, layout, database, runs }: RouteParts,
+  { log, layout, database, runs }: ScreenParts,
 ): Promise<Response> {
   const error = await failureOf(thrown, database)
   const status = httpStatus(error)

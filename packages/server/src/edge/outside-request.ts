@@ -5,7 +5,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { BlockList, isIP } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serverErrors } from '../errors.js'
+import { serverErrors } from './errors.js'
 
 const privateAddresses = new BlockList()
 for (const [address, bits, family] of [

@@ -1,4 +1,5 @@
 import type { RunCard } from '@retake/tape'
+import type { ApprovalTexts } from '@retake/runner/command-line'
 import type { RunRepository } from '@retake/web'
 
 /**
@@ -23,6 +24,8 @@ export interface RetakeParts {
   /** Describes the secrets in a file, without the secrets themselves. */
   findSecrets(file: string): Promise<readonly string[]>
   repository(folder: string): RunRepository
+  /** Missing if no capability provides it: nothing can be approved. */
+  readonly approvals?: ApprovalTexts
 }
 
 export interface ProgramNeeds {

@@ -5,12 +5,12 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.js'
-import { serverErrors } from '../errors.js'
-import type { ServerEnv } from '../http/access.js'
+import { serverErrors } from '../edge/errors.js'
+import type { ServerEnv } from './access.js'
 import type { TeamJobs } from '../jobs/jobs.js'
-import type { Settings } from '../settings.js'
+import type { Settings } from '../edge/settings.js'
 import { diskSpace } from './disk-space.js'
-import type { Log } from './log.js'
+import type { Log } from '../edge/log.js'
 
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** How long counts of rows are cached. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { isPrivateAddress, postSigned } from './webhook-request.js'
+import { isPrivateAddress, postSigned } from './outside-request.js'
 
 test.each([
   '127.0.0.1',
