@@ -1,6 +1,5 @@
 import '@retake/lab/verbs'
-import { loadViewerParts } from '@retake/runner/command-line'
-import { writeReport } from '@retake/runner/terminal'
+import { loadViewerParts, writeReport } from '@retake/runner/command-line'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRun } from '@retake/tape'
