@@ -42,9 +42,9 @@ const REGISTRATIONS = new Set(['cli/src/index.ts', 'cli/src/verbs/index.ts'])
 const CAPABILITIES: Readonly<
   Record<string, { readonly with: readonly string[]; readonly verbs: readonly string[] }>
 > = {
-  // The viewer shows approvals and findings; the team server runs jobs of the lab in its pages.
-  guard: { with: ['web', 'server'], verbs: ['server', 'worker'] },
-  lab: { with: ['web', 'server'], verbs: ['server', 'worker'] },
+  guard: { with: [], verbs: [] },
+  // The command line reads with the lab what a job of the team server needs.
+  lab: { with: [], verbs: ['server', 'worker'] },
   interop: { with: [], verbs: [] },
   server: { with: [], verbs: ['server', 'worker'] },
   web: { with: ['server'], verbs: ['server', 'worker'] },
