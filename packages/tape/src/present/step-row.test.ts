@@ -74,7 +74,7 @@ test('a request without an answer says so, and of a run in progress that it is a
   tape.request('https://shop.test/orders', { id: 7 })
   tape.status = 'truncated'
   const titles = (status: 'killed' | 'recording'): string[] =>
-    readRun(tape).steps.map((step) => rowOf(tape, step, { status, laneOf: () => 0 }).title)
+    readRun(tape).steps.map((step) => rowOf(tape as never, step, { status, laneOf: () => 0 }).title)
   expect(titles('killed')).toEqual([
     'gpt-5-mini → no answer',
     'POST https://shop.test/orders (no answer)',

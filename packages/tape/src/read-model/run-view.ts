@@ -2,7 +2,6 @@ import { attempt } from '../format/values/attempt.js'
 import type {
   BranchEdit,
   CallEvent,
-  NoteEvent,
   OutputEvent,
   RecordedError,
   RequestEvent,
