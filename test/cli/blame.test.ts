@@ -233,8 +233,8 @@ test('a passing run, an undecided or flaky oracle and a changed agent each get o
   })
   const agent = join(workspace.folder, 'refund.mjs')
   const source = readFileSync(agentPath('blame/refund.mjs'), 'utf8')
-  const engine = import.meta.resolve('@retake/engine').replace('/src/index.ts', '/dist/index.js')
-  await writeFile(agent, source.replace("'retake'", `'${engine}'`))
+  const library = JSON.stringify(import.meta.resolve('retake'))
+  await writeFile(agent, source.replace("'@retake/engine'", library))
   await workspace.retake(['record', 'refund.mjs'])
   const blame = (...args: string[]) => workspace.retake(['blame', 'last', ...args], PATIENT)
 
