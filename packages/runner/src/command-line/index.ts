@@ -9,7 +9,7 @@ export {
   signalExitCode,
   stopRequest,
 } from './exit-codes.js'
-export { verbHelp } from './help.js'
+export { generalHelp, verbHelp } from './help.js'
 export { errorLines, exitCodeOf, explain, explainOrThrow } from './print-error.js'
 export { mostFrequent, parseAge } from './quantities.js'
 export {
@@ -23,10 +23,9 @@ export {
   PROGRAM_OPTIONS,
   REDACT_OPTION,
   type Verb,
-  type VerbEntry,
-  type VerbTable,
   ownArguments,
   parseChoice,
   parseVerb,
   usageError,
 } from './verb.js'
+export { findCommand, partsOf, type VerbTable } from './verb-table.js'
