@@ -45,7 +45,7 @@ export async function measure({ quick, count = quick ? 200 : GATED_RUNS }) {
     const built = run('list', '--json')
     const listed = least('list')
     const rows = least('list', '--json')
-    const pruned = run('prune', '--keep', String(count / 2))
+    const pruned = run('rm', '--purge', '--keep', String(count / 2))
     const said = ({ cpuMs, wallMs, peakMb }) =>
       `${cpuMs.toFixed(0)} ms, ${wallMs.toFixed(0)} ms on the clock, ${peakMb.toFixed(0)} MB`
     return [
@@ -67,7 +67,7 @@ export async function measure({ quick, count = quick ? 200 : GATED_RUNS }) {
         method: said(built),
       },
       {
-        name: 'CPU of retake prune, ms per removed run',
+        name: 'CPU of retake rm, ms per removed run',
         ratio: pruned.cpuMs / (count / 2),
         method: said(pruned),
       },

@@ -126,13 +126,13 @@ function oneUseHelpers(program, text) {
     })
 }
 
-/** Names in tables of verbs: entries of a summary and a function that imports the verb. */
+/** Verbs that `retake --help` lists: entries of a table that have a group. */
 function verbsOf(program) {
   return program.body
-    .flatMap(({ declaration }) => declaration?.declarations ?? [])
+    .flatMap((statement) => (statement.declaration ?? statement).declarations ?? [])
     .filter(({ id, init }) => /verbs$/i.test(id.name) && init?.type === 'ObjectExpression')
     .flatMap(({ init }) => init.properties)
-    .filter(({ value }) => value?.type === 'ArrayExpression')
+    .filter(({ value }) => value?.properties?.some((each) => each.key?.name === 'group'))
     .map(({ key }) => key.name ?? key.value)
 }
 

@@ -99,7 +99,7 @@ function openStep(more) {
 const folder = await mkdtemp(join(tmpdir(), 'retake-screenshots-'))
 await mkdir(target, { recursive: true })
 const demo = JSON.parse(await retake(['demo', '--json']))
-await retake(['snapshot', demo.run])
+await retake(['debug', 'snapshot', demo.run])
 const report = join(folder, 'report.html')
 await retake(['report', demo.run, '-o', report])
 // It exits with 3 where it has found a cause.

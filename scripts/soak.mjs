@@ -17,7 +17,7 @@ const parts = {
   everyday: ['test/everyday', 'test/native', 'test/examples'],
   forks: ['test/engine/fork-matrix', 'test/engine/offline-tail', 'test/cli/fork', 'test/cli/rerun'],
   crashes: ['test/crash'],
-  blame: ['test/blame', 'test/cli/blame', 'test/cli/bisect', 'test/cli/chaos'],
+  blame: ['test/blame', 'test/cli/blame', 'test/cli/chaos'],
   fix: ['test/fix', 'test/cli/fix'],
   matchers: [
     'test/cli/vitest-matcher',

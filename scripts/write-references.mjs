@@ -227,19 +227,20 @@ const escaped = (text) =>
 export async function commandReference() {
   const { verbs } = await import('../packages/cli/dist/verbs/index.js')
   const { optionLine, verbReference } = await import('../packages/runner/dist/command-line/help.js')
+  const { commandsOf, partsOf } = await import('../packages/runner/dist/command-line/verb-table.js')
   const { optionsOf } = await import('../packages/runner/dist/command-line/verb.js')
   const all = await Promise.all(
-    Object.entries(verbs).map(async ([name, [summary, load]]) => ({
+    commandsOf(verbs).map(async ([name, { summary, load }]) => ({
       name,
       summary,
-      verb: (await load()).default,
+      verb: (await load?.())?.default,
     })),
   )
   // The help has the other examples.
   for (const each of all)
     if (each.verb) each.verb = { ...each.verb, examples: each.verb.examples.slice(0, 2) }
   const counts = new Map()
-  for (const option of all.flatMap(({ verb }) => optionsOf(verb))) {
+  for (const option of all.flatMap(({ verb }) => (verb === undefined ? [] : optionsOf(verb)))) {
     const line = optionLine(...option)
     counts.set(line, (counts.get(line) ?? 0) + 1)
   }
@@ -264,7 +265,9 @@ export async function commandReference() {
     '',
     ...shared,
     '',
-    ...all.map(({ name, summary, verb }) => verbReference(name, summary, verb, shared)),
+    ...all.map(({ name, summary, verb }) =>
+      verbReference(name, summary, verb, partsOf(verbs, name), shared),
+    ),
   ].join('\n')
 }
 

@@ -59,7 +59,7 @@ const allowed = new Set([
   'keepAliveTimeout',
   'setKeepAlive',
   'keepPreviousData',
-  // Keywords of a policy, of `--in-doubt` and of `retake files --keep`.
+  // Keywords of a policy, of `--in-doubt` and of `retake branches --files --keep`.
   'ask',
   'keep',
   'keepOverlay',

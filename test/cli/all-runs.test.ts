@@ -94,7 +94,13 @@ test(
     const rows: string[] = []
     for (const bug of bugs) {
       const startedMs = performance.now()
-      const { stdout, stderr } = await retake('separate', '--oracle', `json:${bug}=true`, '--json')
+      const { stdout, stderr } = await retake(
+        'failures',
+        '--variables',
+        '--oracle',
+        `json:${bug}=true`,
+        '--json',
+      )
       expect(stdout, stderr).not.toBe('')
       const { failed, passed, predicates } = JSON.parse(stdout) as Separated
       const about = ABOUT[bug] ?? ''
@@ -111,12 +117,15 @@ test(
     if (isSoak) process.stdout.write(`${rows.join('\n')}\n`)
     expect(ranks, rows.join('\n')).toEqual(ranks.map(() => 1))
 
-    const byEnd = JSON.parse((await retake('separate', '--json')).stdout) as Separated
+    const byEnd = JSON.parse(
+      (await retake('failures', '--variables', '--json')).stdout,
+    ) as Separated
     expect(byEnd.failed + byEnd.passed).toBe(RUNS)
     expect(byEnd.predicates[0]?.text).toBe('flags.gift === true')
 
     const line = 1 + agent.split('\n').findIndex((text) => text.includes('let stock'))
     const asked = await retake(
+      'debug',
       'eval',
       '--all',
       '--at',
@@ -129,6 +138,7 @@ test(
     expect(asked.stdout).toMatch(new RegExp(`${byEnd.failed}\\s+0\\s+0\\s+true`))
     expect(asked.stdout).toMatch(new RegExp(`0\\s+${byEnd.passed}\\s+0\\s+false`))
     const since = await retake(
+      'debug',
       'eval',
       '--all',
       '--since',
@@ -144,23 +154,23 @@ test(
 test('mistakes are errors, and runs that cannot be replayed are listed', async () => {
   const folder = await makeProject({ 'agent.mjs': "console.log('x')\n" })
   const retake = (...args: string[]) => run(process.execPath, [cli, ...args], folder)
-  expect((await retake('separate')).stderr).toContain('NO_RUNS')
+  expect((await retake('failures', '--variables')).stderr).toContain('NO_RUNS')
   await retake('record', 'agent.mjs')
-  expect((await retake('separate')).stderr).toContain('NOTHING_TO_SEPARATE')
-  expect(await retake('eval', '--all', '--at', 'agent.mjs:1')).toMatchObject({ code: 2 })
-  expect(await retake('eval', 'last', '--by', 'outcome', '--at', 'agent.mjs:1', '1')).toMatchObject(
-    { code: 2 },
-  )
+  expect((await retake('failures', '--variables')).stderr).toContain('NOTHING_TO_SEPARATE')
+  expect(await retake('debug', 'eval', '--all', '--at', 'agent.mjs:1')).toMatchObject({ code: 2 })
   expect(
-    await retake('eval', '--all', '--since', 'soon', '--at', 'agent.mjs:1', '1'),
+    await retake('debug', 'eval', 'last', '--by', 'outcome', '--at', 'agent.mjs:1', '1'),
+  ).toMatchObject({ code: 2 })
+  expect(
+    await retake('debug', 'eval', '--all', '--since', 'soon', '--at', 'agent.mjs:1', '1'),
   ).toMatchObject({ code: 2 })
   await writeFile(join(folder, '.retake/runs/broken.tape'), 'not a tape')
-  const evaluated = await retake('eval', '--all', '--at', 'agent.mjs:1', '1 + 1', '--json')
+  const evaluated = await retake('debug', 'eval', '--all', '--at', 'agent.mjs:1', '1 + 1', '--json')
   expect(JSON.parse(evaluated.stdout)).toMatchObject({
     runs: [{ values: [{ text: '2' }] }],
     skipped: [{ run: 'broken' }],
   })
   await writeFile(join(folder, 'agent.mjs'), "console.log('y')\n")
-  const changed = await retake('eval', '--all', '--at', 'agent.mjs:1', '1', '--json')
+  const changed = await retake('debug', 'eval', '--all', '--at', 'agent.mjs:1', '1', '--json')
   expect(changed.stdout).toContain("today's code differs")
 })

@@ -40,7 +40,7 @@ async function auditedTape(dir: string): Promise<string> {
 test('an audit verifies the tape, then lists each call with its rule and approver', async () => {
   const { folder, retake } = await folderWith({})
   await auditedTape(join(folder, '.retake', 'runs'))
-  const { stdout, code } = await retake(['audit', 'last'])
+  const { stdout, code } = await retake(['guard', 'audit', 'last'])
   expect(code).toBe(0)
   const lines = stdout.split('\n')
   expect(lines[1]).toMatch(/^verified +\d+ events, digest [\da-f]{16}…, sealed, not signed$/)
@@ -59,7 +59,7 @@ test('an audit verifies the tape, then lists each call with its rule and approve
 test('an audit as JSON has everything, and names the code and the machine without its variables', async () => {
   const { folder, retake } = await folderWith({})
   await auditedTape(join(folder, '.retake', 'runs'))
-  const { stdout } = await retake(['audit', 'last', '--json'])
+  const { stdout } = await retake(['guard', 'audit', 'last', '--json'])
   const audit = JSON.parse(stdout) as {
     guards: { environment: object; policy: object }[]
     calls: object[]
@@ -83,7 +83,7 @@ test('an audit as JSON has everything, and names the code and the machine withou
 test('an audit as a page shows content of tapes as text only', async () => {
   const { folder, retake } = await folderWith({})
   await auditedTape(join(folder, '.retake', 'runs'))
-  const { stdout, stderr, code } = await retake(['audit', 'last', '--html', 'audit.html'])
+  const { stdout, stderr, code } = await retake(['guard', 'audit', 'last', '--html', 'audit.html'])
   expect([stdout, code]).toEqual(['', 0])
   expect(stderr).toBe('written to audit.html\n')
   const page = readFileSync(join(folder, 'audit.html'), 'utf8')
@@ -100,12 +100,12 @@ test('an invented tool name cannot forge or reverse a line of an audit', async (
   await run.call(`look\n${forged}`, { note: '\u202eyadot' })
   await run.call('look\u202e\u2066pu', {})
   run.end()
-  for (const verb of ['audit', 'show']) {
-    const { stdout, code } = await retake([verb, 'last'])
+  for (const verb of ['guard audit', 'show']) {
+    const { stdout, code } = await retake([...verb.split(' '), 'last'])
     expect([code, stdout]).toEqual([0, expect.stringContaining('look\\n9')])
     expect(stdout).not.toMatch(/^9 |[\u202e\u2066]/m)
   }
-  await retake(['audit', 'last', '--html', 'audit.html'])
+  await retake(['guard', 'audit', 'last', '--html', 'audit.html'])
   const page = readFileSync(join(folder, 'audit.html'), 'utf8')
   expect(page).toContain('look\\u{202e}\\u{2066}pu')
   expect(page).not.toMatch(/[\u202e\u2066]/)
@@ -128,11 +128,11 @@ test('an audit says what a resumed run was served and what that saved', async ()
     if (fails) run[Symbol.dispose]()
     else run.end()
   }
-  const { stdout } = await retake(['audit', 'last'])
+  const { stdout } = await retake(['guard', 'audit', 'last'])
   expect(stdout).toMatch(/^1 .* served +default +pay/m)
   expect(stdout).toContain('2 calls, 2 done, 1 of them served')
   expect(stdout).toMatch(/^saved 1 call \(1 served\) · 120 tokens · [\d.]+ ms · \$0\.25$/m)
-  const { savings } = JSON.parse((await retake(['audit', 'last', '--json'])).stdout) as {
+  const { savings } = JSON.parse((await retake(['guard', 'audit', 'last', '--json'])).stdout) as {
     savings: object
   }
   expect(savings).toMatchObject({
@@ -147,7 +147,7 @@ test('a changed tape is not audited', async () => {
   const tape = await auditedTape(join(folder, '.retake', 'runs'))
   const bytes = readFileSync(tape, 'latin1')
   writeFileSync(tape, bytes.replace('"status":"denied"', '"status":"failed"'), 'latin1')
-  const { stdout, stderr, code } = await retake(['audit', 'last'])
+  const { stdout, stderr, code } = await retake(['guard', 'audit', 'last'])
   expect(code).not.toBe(0)
   expect(stdout + stderr).toMatch(/NOT VERIFIED|TAPE_CORRUPT/)
   expect(stdout).not.toContain('delete_order')
@@ -160,9 +160,11 @@ test('guarded calls inside a recording are audited by their agent, and a run wit
     const run = shop(dir)
     await run.call('refund', { amount: 5 })
   })
-  expect((await retake(['audit', 'last'])).stdout).toContain('1 call, 1 done')
+  expect((await retake(['guard', 'audit', 'last'])).stdout).toContain('1 call, 1 done')
   await record({ name: 'plain', dir }, () => Promise.resolve(1))
-  expect((await retake(['audit', 'last'])).stdout).toContain('No guarded call is on this tape.')
+  expect((await retake(['guard', 'audit', 'last'])).stdout).toContain(
+    'No guarded call is on this tape.',
+  )
 })
 
 test('the audit and the steps show the results of approvals and the calls that a limit stopped', async () => {
@@ -180,7 +182,7 @@ test('the audit and the steps show the results of approvals and the calls that a
   await run.call('refund', { amount: 1 })
   await run.call('refund', { amount: 2 })
   run.end()
-  const { stdout } = await retake(['audit', 'last'])
+  const { stdout } = await retake(['guard', 'audit', 'last'])
   expect(stdout).toMatch(/denied +shop\/large[^\n]*\n[^]*APPROVAL_REFUSED: /)
   expect(stdout).toContain('refused by ann (callback): not him')
   expect(stdout).not.toContain('POLICY_DENIED')
@@ -203,7 +205,7 @@ test('a call that a scope denied names the scope and what was touched, not the d
   for (const [tool, path] of [['peek'], ['read', secret], ['fetch'], ['save']] as const)
     await run.call(tool, { ...(path && { path }) })
   run.end()
-  const { stdout } = await retake(['audit', 'last'])
+  const { stdout } = await retake(['guard', 'audit', 'last'])
   expect(stdout).toMatch(
     /^1 .* denied +sandbox\/files +peek[^]*denied by scope sandbox\/files: The tool tried to read\s+\S+secret\.txt/m,
   )
@@ -215,7 +217,7 @@ test('a call that a scope denied names the scope and what was touched, not the d
     /^4 .* denied +tool\/effects +save[^]*denied by scope tool\/effects: The tool tried to write/m,
   )
   expect(stdout).not.toMatch(/denied +default/)
-  const { calls } = JSON.parse((await retake(['audit', 'last', '--json'])).stdout) as {
+  const { calls } = JSON.parse((await retake(['guard', 'audit', 'last', '--json'])).stdout) as {
     calls: object[]
   }
   expect(calls).toMatchObject([
@@ -246,7 +248,7 @@ test('a call that waited for approval when its run was stopped is listed as such
     run.tool('refund', () => 1)
     void run.call('refund', { amount: 900 })
   })
-  const { stdout } = await retake(['audit', 'last'])
+  const { stdout } = await retake(['guard', 'audit', 'last'])
   expect(stdout).toMatch(
     /stopped +shop\/large[^\n]*\n +the run was stopped while it waited for approval\n/,
   )

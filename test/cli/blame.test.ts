@@ -233,8 +233,8 @@ test('a passing run, an undecided or flaky oracle and a changed agent each get o
   })
   const agent = join(workspace.folder, 'refund.mjs')
   const source = readFileSync(agentPath('blame/refund.mjs'), 'utf8')
-  const engine = import.meta.resolve('@retake/engine').replace('/src/index.ts', '/dist/index.js')
-  await writeFile(agent, source.replace("'retake'", `'${engine}'`))
+  const library = JSON.stringify(import.meta.resolve('retake'))
+  await writeFile(agent, source.replace("'@retake/engine'", library))
   await workspace.retake(['record', 'refund.mjs'])
   const blame = (...args: string[]) => workspace.retake(['blame', 'last', ...args], PATIENT)
 
@@ -283,7 +283,7 @@ test('searches that cannot work are refused before anything runs', async () => {
       'not a valid number for --max-forks',
     ],
     [['blame', 'nothing', '--oracle', 'exit:1'], 1, 'UNKNOWN_RUN'],
-    [['bench', 'speed'], 2, 'Unexpected argument "speed".'],
+    [['blame', 'last', '--validate'], 2, 'Unexpected argument "last".'],
   ] as const
   for (const [args, code, said] of wrong) {
     const finished = await workspace.retake(args)
@@ -293,10 +293,10 @@ test('searches that cannot work are refused before anything runs', async () => {
   expect(blameFiles(workspace)).toEqual([])
 })
 
-test('bench blame shows nine of nine, and controls that stay flat', async () => {
+test('blame --validate --seeds shows nine of nine, and controls that stay flat', async () => {
   soakOnly()
   const { retake } = await folderWith({})
-  const { stdout, code } = await retake(['bench', 'blame', '--seeds', '4', '--json'])
+  const { stdout, code } = await retake(['blame', '--validate', '--seeds', '4', '--json'])
   const bench = JSON.parse(stdout) as {
     good: boolean
     competing: { isRight: boolean }[]

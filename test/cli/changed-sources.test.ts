@@ -32,8 +32,8 @@ console.log(seen)
   appendFileSync(agent, '// a remark\n')
   for (const args of [
     ['replay', 'last', '--step', '1'],
-    ['eval', 'last', '--at', 'agent.mjs:3', 'seen'],
-    ['step', 'last', '--at', '1'],
+    ['debug', 'eval', 'last', '--at', 'agent.mjs:3', 'seen'],
+    ['debug', 'step', 'last', '--at', '1'],
   ]) {
     const { stderr, stdout, code } = await workspace.retake(args, { input: '' })
     expect(stderr).toContain('changed since the recording: agent.mjs')

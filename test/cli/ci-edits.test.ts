@@ -137,7 +137,9 @@ test(
       await make(folder)
       const before = server.requests.length
       const { stdout, stderr } = await retake(
-        'ci',
+        'verify',
+        '--code',
+        'today',
         'tapes',
         '--oracle',
         'stdout:GOOD',

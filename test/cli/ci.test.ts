@@ -73,7 +73,7 @@ async function corpus(ids: readonly string[]) {
   await writeFile(env.EFFECTS, '')
   const ci = async (...args: string[]) => {
     const flags = ['--oracle', 'stdout:GOOD', '--times', '2', '--jobs', '2', '--json']
-    const finished = await retake('ci', 'tapes', ...flags, ...args)
+    const finished = await retake('verify', '--code', 'today', 'tapes', ...flags, ...args)
     expect(finished.stdout, finished.stderr).not.toBe('')
     const { line, counts, tapes } = JSON.parse(finished.stdout) as Result
     return { ...finished, line, counts, tapes }
@@ -157,7 +157,7 @@ test('tapes that cannot be checked are listed, and an exhausted budget is report
   await writeFile(join(folder, 'tapes/broken.tape'), 'not a tape')
   const foreign = await run(
     process.execPath,
-    [cli, 'ci', 'tapes', '--oracle', 'exit:0', '--json'],
+    [cli, 'verify', '--code', 'today', 'tapes', '--oracle', 'exit:0', '--json'],
     folder,
     {
       env: { ...env, XDG_STATE_HOME: join(folder, 'elsewhere') },
@@ -174,9 +174,9 @@ test('tapes that cannot be checked are listed, and an exhausted budget is report
   expect(poor.code).toBe(3)
   expect(poor.tapes.map(({ reason }) => reason).join()).toContain('out of budget')
 
-  const none = await retake('ci', 'tapes')
+  const none = await retake('verify', '--code', 'today', 'tapes')
   expect(none).toMatchObject({ code: 2 })
-  const empty = await retake('ci', 'nowhere', '--oracle', 'exit:0')
+  const empty = await retake('verify', '--code', 'today', 'nowhere', '--oracle', 'exit:0')
   expect(empty.stderr).toContain('UNKNOWN_RUN')
 })
 
@@ -204,7 +204,7 @@ test('--base continues the old code live from the same step, in a worktree', asy
   expect(server.requests.length).toBeGreaterThan(0)
   const unknown = await run(
     process.execPath,
-    [cli, 'ci', 'tapes', '--oracle', 'exit:0', '--base', 'nope'],
+    [cli, 'verify', '--code', 'today', 'tapes', '--oracle', 'exit:0', '--base', 'nope'],
     folder,
   )
   expect(unknown.stderr).toContain('UNKNOWN_REVISION')

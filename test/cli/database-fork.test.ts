@@ -74,7 +74,10 @@ test('a run that may have no effect does not open the connection again', async (
   const recorded = await retake(['record', 'agent.mjs', 'file'], { env })
   expect(recorded.code, recorded.stderr).toBe(0)
   await writeFile(file, 'changed')
-  const checked = await retake(['ci', '.retake/runs', '--oracle', 'exit:0'], { env })
+  const checked = await retake(
+    ['verify', '--code', 'today', '.retake/runs', '--oracle', 'exit:0'],
+    { env },
+  )
   expect(checked.stdout + checked.stderr).toContain('it would send: a connection to')
   expect(await decisions('file')).toEqual(['first', 'recorded'])
 })

@@ -32,7 +32,7 @@ test('a fork sees its own files and leaves the disk alone', async () => {
   const { stdout } = await fork()
   expect(stdout).toBe('first forked \nbefore.txt forked.txt log.txt recorded.txt\n')
   expect(await digestTree(workspace.folder)).toBe(before)
-  expect((await retake('files', 'last')).stdout).toBe(
+  expect((await retake('branches', '--files', 'last')).stdout).toBe(
     [
       'added    6 B        at-exit.txt',
       'added    7 B        forked.txt',
@@ -41,18 +41,18 @@ test('a fork sees its own files and leaves the disk alone', async () => {
       '',
     ].join('\n'),
   )
-  const { stdout: inside } = await retake('files', 'last', '--diff')
+  const { stdout: inside } = await retake('branches', '--files', 'last', '--diff')
   expect(inside).toContain('changed log.txt\n  @ line 1 → 1\n    first\n  - recorded\n  + forked\n')
   expect(await digestTree(workspace.folder)).toBe(before)
 })
 
 test('files of a fork can be written to another folder or to disk, and discarded', async () => {
   await fork()
-  const aside = await retake('files', 'last', '--keep', '../aside')
+  const aside = await retake('branches', '--files', 'last', '--keep', '../aside')
   expect(aside.stderr).toContain('3 files put into ../aside.')
   expect(readdirSync(at('../aside')).toSorted()).toEqual(['at-exit.txt', 'forked.txt', 'log.txt'])
   expect(await digestTree(workspace.folder)).toBe(before)
-  const kept = await retake('files', 'last', '--keep', '--discard', '--json')
+  const kept = await retake('branches', '--files', 'last', '--keep', '--discard', '--json')
   const { changes, discarded, folder } = JSON.parse(kept.stdout) as {
     changes: { kind: string }[]
     discarded: boolean
@@ -72,17 +72,17 @@ test('a resumed branch continues with its own files, also after they were discar
   soakOnly()
   const failed = await workspace.retake(['fork', 'last', '--at', '1', '--set', 'value="failed"'])
   expect(failed.code).toBe(1)
-  await retake('files', 'last', '--discard')
+  await retake('branches', '--files', 'last', '--discard')
   const resumed = await workspace.retake(['resume', 'last'])
   expect(resumed.code, resumed.stderr).toBe(1)
   expect(await digestTree(workspace.folder)).toBe(before)
-  expect((await retake('files', 'last')).stdout).toContain('failed.txt')
+  expect((await retake('branches', '--files', 'last')).stdout).toContain('failed.txt')
 })
 
 test('wrong usage is refused with the correct one', async () => {
   soakOnly()
   const refused = async (...args: string[]): Promise<[number | null, string]> => {
-    const { code, stderr } = await workspace.retake(['files', ...args])
+    const { code, stderr } = await workspace.retake(['branches', '--files', ...args])
     return [code, stderr]
   }
   expect(await refused()).toEqual([2, expect.stringContaining('Missing argument <branch>.')])
@@ -104,7 +104,7 @@ for (const item of ['a', 'b']) appendFileSync('events.log', item + Math.random()
   const { stdout } = await retake('export', 'last', '--jsonl')
   const draw = /"seq":(\d+)[^\n]*Math\.random/.exec(stdout)?.[1] ?? ''
   await retake('fork', 'last', '--at', `e${draw}`, '--set', 'value=0.25')
-  await retake('files', 'last', '--keep', '../aside')
+  await retake('branches', '--files', 'last', '--keep', '../aside')
   expect(text('../aside/events.log')).toMatch(/^old\na0\.25\nb0\.\d+\n$/)
   expect(text('events.log')).toBe(recorded)
 })

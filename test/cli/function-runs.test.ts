@@ -67,9 +67,12 @@ test('runs of a server are replayed, inspected, forked and verified on the comma
   expect(rotated.stderr).toMatch(/^identical/)
   const again = await retake(['replay', failed], { env })
   expect(again.stderr).toMatch(/RangeError: nothing to sell[^]*\nidentical/)
-  const values = await retake(['eval', done, '--at', 'agent.mjs:6', 'order.count', '--json'], {
-    env,
-  })
+  const values = await retake(
+    ['debug', 'eval', done, '--at', 'agent.mjs:6', 'order.count', '--json'],
+    {
+      env,
+    },
+  )
   expect(values.stdout).toContain('2')
   const forked = await retake(['fork', done, '--at', '1', '--set', 'price=21'], { env })
   expect(forked).toMatchObject({ code: 0, stdout: expect.stringMatching(/ 42\n$/) as string })
@@ -137,7 +140,7 @@ test('ci, compare and separate run the function of a server again', async () => 
   const { retake, edit, server } = await decided()
   const ci = async () => {
     const oracle = ['--oracle', 'json:decision="gpt-4o-mini"', '--times', '1', '--json']
-    const { stdout, stderr } = await retake('ci', '.retake/runs', ...oracle)
+    const { stdout, stderr } = await retake('verify', '--code', 'today', '.retake/runs', ...oracle)
     expect(stdout, stderr).not.toBe('')
     return JSON.parse(stdout) as { counts: Record<string, number>; exitCode: number }
   }
@@ -161,7 +164,7 @@ test('ci, compare and separate run the function of a server again', async () => 
     ],
   })
 
-  const separated = await retake('separate', '--json')
+  const separated = await retake('failures', '--variables', '--json')
   const found = JSON.parse(separated.stdout) as { predicates: { text: string }[] }
   expect(found, separated.stderr).toMatchObject({ failed: 1, passed: 3, skipped: [] })
 })

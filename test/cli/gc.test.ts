@@ -18,27 +18,27 @@ async function folderOfRuns(files: Readonly<Record<string, string>> = {}) {
   return { ...workspace, store: new RunStore(folder) }
 }
 
-test('gc moves runs to the trash, lists and restores them, and empties it with --purge', async () => {
+test('rm moves runs to the trash, lists and restores them, and empties it with --purge', async () => {
   const { store, retake } = await folderOfRuns()
   tapeIn(store, A)
   branchOf(store, A, B)
   tapeIn(store, C, { exitCode: 1 })
-  expect((await retake(['gc'])).stderr).toContain('No rule says which runs to remove.')
-  const dry = await retake(['gc', '--outcome', 'done', '--dry-run'])
+  expect((await retake(['rm'])).stderr).toContain('No run and no rule says what to remove.')
+  const dry = await retake(['rm', '--outcome', 'done', '--dry-run'])
   expect(dry.stdout.trim().split('\n')).toEqual([B, A])
   expect(store.ids()).toEqual([C, B, A])
-  const removed = await retake(['gc', '--outcome', 'done', '--json'])
+  const removed = await retake(['rm', '--outcome', 'done', '--json'])
   expect(JSON.parse(removed.stdout)).toMatchObject({ removed: [B, A], kept: [], emptied: [] })
   expect(store.ids()).toEqual([C])
-  expect((await retake(['gc', '--trash'])).stdout).toContain(`${B}  removed `)
-  expect((await retake(['gc', '--restore', B])).stderr).toBe(`restored 2 runs: ${A}, ${B}\n`)
+  expect((await retake(['rm', '--trash'])).stdout).toContain(`${B}  removed `)
+  expect((await retake(['rm', '--restore', B])).stderr).toBe(`restored 2 runs: ${A}, ${B}\n`)
   expect(store.ids()).toEqual([C, B, A])
   expect((await retake(['show', B])).code).toBe(0)
-  await retake(['gc', '--keep', '1'])
-  const purged = await retake(['gc', '--purge'])
+  await retake(['rm', '--keep', '1'])
+  const purged = await retake(['rm', '--purge'])
   expect(purged.stderr).toContain('emptied the trash of 2 runs')
-  expect((await retake(['gc', '--trash'])).stderr).toBe('The trash is empty.\n')
-  expect((await retake(['gc', '--restore', B])).stderr).toContain('RUN_NOT_IN_TRASH')
+  expect((await retake(['rm', '--trash'])).stderr).toBe('The trash is empty.\n')
+  expect((await retake(['rm', '--restore', B])).stderr).toContain('RUN_NOT_IN_TRASH')
 })
 
 test('a run on hold is removed by no command until the hold is lifted', async () => {
@@ -48,8 +48,8 @@ test('a run on hold is removed by no command until the hold is lifted', async ()
   await retake(['tag', B, '+hold'])
   expect((await retake(['rm', B])).stderr).toContain('RUN_RETAINED')
   expect((await retake(['rm', A, '--branches'])).stderr).toContain('RUN_RETAINED')
-  for (const verb of ['gc', 'prune']) {
-    const { stderr } = await retake([verb, '--keep', '0'])
+  for (const how of [[], ['--purge']]) {
+    const { stderr } = await retake(['rm', '--keep', '0', ...how])
     expect(stderr).toContain(`kept ${B}: it is on hold\nkept ${A}: ${B} continues it\n`)
   }
   expect(store.ids()).toEqual([B, A])
@@ -57,12 +57,16 @@ test('a run on hold is removed by no command until the hold is lifted', async ()
   expect((await retake(['rm', B])).code).toBe(0)
 })
 
-test('rules and the floor come from the configuration, and apply to prune, too', async () => {
+test('rules and the floor come from the configuration, and apply to --purge, too', async () => {
   const { store, retake, folder } = await folderOfRuns({
     'retake.config.json': '{ "retention": { "keep": 0, "floor": "9999w" } }',
   })
   tapeIn(store, A)
-  for (const args of [['gc'], ['gc', '--keep', '0', '--purge'], ['prune', '--keep', '0']]) {
+  for (const args of [
+    ['rm', '--expired'],
+    ['rm', '--keep', '0', '--purge'],
+    ['rm', '--keep', '0'],
+  ]) {
     const { stderr } = await retake(args)
     expect(stderr).toContain('kept 1 run younger than 9999w (retention.floor)')
   }
@@ -70,7 +74,8 @@ test('rules and the floor come from the configuration, and apply to prune, too',
   const other = new RunStore(join(folder, 'tenants', 'a'))
   mkdirSync(other.folder, { recursive: true })
   tapeIn(other, B)
-  expect((await retake(['gc', store.folder, other.folder, '--json'])).stdout.trim()).toMatch(
+  const dirs = [store.folder, other.folder]
+  expect((await retake(['rm', '--expired', ...dirs, '--json'])).stdout.trim()).toMatch(
     /^\{"folder":.*runs".*\n\{"folder":.*tenants\/a"/,
   )
 })
@@ -81,7 +86,7 @@ test('a folder is collected while a server records into it', async () => {
     tapeIn(store, `20261115-0930${String(index).padStart(2, '0')}-serv`)
   // A run of a server has no mark, only a lock on its tape.
   const writer = tapeIn(store, C, { isOpen: true })
-  const { stdout } = await retake(['gc', '--keep', '0', '--json'])
+  const { stdout } = await retake(['rm', '--keep', '0', '--json'])
   const { removed, kept } = JSON.parse(stdout) as { removed: string[]; kept: unknown[] }
   expect(removed).toHaveLength(50)
   expect(kept).toEqual([{ id: C, why: 'recording' }])
@@ -106,7 +111,7 @@ test('thousands of runs are collected in seconds, and nothing that is referenced
     const started = performance.now()
     const child = spawn(
       process.execPath,
-      ['--import', './peak.mjs', cli, 'gc', '--keep', String(count / 10)],
+      ['--import', './peak.mjs', cli, 'rm', '--keep', String(count / 10)],
       { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
     )
     let stderr = ''

@@ -36,7 +36,7 @@ throw new Error('cannot sign in with ' + settings.one)
   const bytes = readFileSync(tape, 'latin1')
   for (const secret of secrets) expect(bytes.includes(secret), secret).toBe(false)
 
-  expect((await retake(['snapshot', 'last'])).code).toBe(0)
+  expect((await retake(['debug', 'snapshot', 'last'])).code).toBe(0)
   const report = await retake(['report', 'last', '-o', 'report.html'])
   expect(report.code, report.stderr).toBe(0)
   const blocks = blocksOf(join(folder, 'report.html'))
@@ -47,9 +47,9 @@ throw new Error('cannot sign in with ' + settings.one)
     ['show', 'last', '--step', '2', '--state', '--json'],
     ['export', 'last', '--jsonl'],
     ['replay', 'last', '--step', '1'],
-    ['eval', 'last', '--at', 'agent.mjs:4', 'settings'],
-    ['eval', 'last', '--at', 'agent.mjs:4', 'settings', '--json'],
-    ['eval', 'last', '--at', 'agent.mjs:4', '"the " + settings.one'],
+    ['debug', 'eval', 'last', '--at', 'agent.mjs:4', 'settings'],
+    ['debug', 'eval', 'last', '--at', 'agent.mjs:4', 'settings', '--json'],
+    ['debug', 'eval', 'last', '--at', 'agent.mjs:4', '"the " + settings.one'],
   ]) {
     const { stdout, stderr } = await retake(args)
     expect(stdout.length, `${args.join(' ')} ${stderr}`).toBeGreaterThan(0)

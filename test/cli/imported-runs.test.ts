@@ -17,7 +17,10 @@ describe('an imported run', () => {
   const refusing = [...STARTS, 'proxy'].filter((verb) => verb !== 'verify' && verb !== 'test')
 
   const outcomesOf = async (verbs: readonly string[]) => {
-    const commands = verbs.map((verb) => [verb, ...(VERB_ARGUMENTS[verb]?.(run) ?? [])])
+    const commands = verbs.map((verb) => [
+      ...verb.split(' '),
+      ...(VERB_ARGUMENTS[verb]?.(run) ?? []),
+    ])
     const finished = await workspace.retakeEach(commands)
     return finished.map(({ code, stdout, stderr }, index) => {
       const said = stdout + stderr
@@ -31,7 +34,9 @@ describe('an imported run', () => {
   })
 
   /** Exit codes other than 0, where there is nothing to find in it. */
-  const FINDS_NOTHING: Readonly<Record<string, readonly unknown[]>> = { files: [1, 'NO_OVERLAY'] }
+  const FINDS_NOTHING: Readonly<Record<string, readonly unknown[]>> = {
+    'branches --files': [1, 'NO_OVERLAY'],
+  }
 
   const isSample = (verb: string): boolean => ['report', 'diff', 'verify', 'test'].includes(verb)
   const reading = sampled([...READS, 'verify', 'test'], isSample)
@@ -50,9 +55,9 @@ describe('an imported run', () => {
 
   test('is skipped by commands that start many runs, with the reason', async () => {
     const [ci, evaluated, separated] = await workspace.retakeEach([
-      ['ci', '.retake/runs', '--oracle', 'exit:0', '--yes'],
-      ['eval', '--all', '--at', 'agent.mjs:1', '1'],
-      ['separate'],
+      ['verify', '--code', 'today', '.retake/runs', '--oracle', 'exit:0', '--yes'],
+      ['debug', 'eval', '--all', '--at', 'agent.mjs:1', '1'],
+      ['failures', '--variables'],
     ])
     for (const each of [ci, evaluated])
       expect(each?.stdout).toContain('imported: it is not a recording')

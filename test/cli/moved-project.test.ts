@@ -24,9 +24,11 @@ test('a tape from another machine replays and can be inspected in a checkout at 
 
   const price = recorded.stdout.trim().split(' ').at(-1)
   const at = ['--at', 'agent.mjs:3', 'price']
-  const evaluated = await laptop.retake(['eval', 'failed.tape', '--trust', ...at])
+  const evaluated = await laptop.retake(['debug', 'eval', 'failed.tape', '--trust', ...at])
   expect(evaluated.stdout).toContain(price)
-  const stepped = await laptop.retake(['step', 'failed.tape', '--trust'], { input: 'list\n' })
+  const stepped = await laptop.retake(['debug', 'step', 'failed.tape', '--trust'], {
+    input: 'list\n',
+  })
   expect(stepped.code).toBe(0)
 
   const changed = await folderWith({ ...files, 'agent.mjs': agent.replace('30 +', '50 +') })

@@ -137,7 +137,7 @@ test('none of hundreds of planted secrets is in any written file, and the run re
     ['show', 'last'],
     ['show', 'last', '--json'],
     ['export', 'last', '--jsonl'],
-    ['scan', 'last', '--json'],
+    ['scrub', '--check', 'last', '--json'],
     ['list', '--json'],
   ]) {
     const { stdout, stderr, code } = await retake(args, { env: variables })

@@ -59,6 +59,7 @@ test('a policy is tried on recorded runs, and the calls it newly blocks are list
   for (const calls of passing) await recordCalls(tapes, calls)
 
   const { stdout, code } = await retake([
+    'guard',
     'policy',
     'test',
     'policy.yaml',
@@ -80,6 +81,7 @@ test('a policy is tried on recorded runs, and the calls it newly blocks are list
   ])
 
   const text = await retake([
+    'guard',
     'policy',
     'test',
     'policy.yaml',
@@ -106,6 +108,7 @@ test('calls that a guard denied and the policy would let through are newly allow
   run.end()
 
   const { stdout, code } = await retake([
+    'guard',
     'policy',
     'test',
     'policy.yaml',
@@ -118,7 +121,16 @@ test('calls that a guard denied and the policy would let through are newly allow
     newlyBlocked: [],
     newlyAllowed: [{ tool: 'refund', args: { amount: 90 }, was: 'denied', verdict: 'allow' }],
   })
-  const allowed = ['policy', 'test', 'policy.yaml', '--tapes', 'tapes', '--max-allowed', '1']
+  const allowed = [
+    'guard',
+    'policy',
+    'test',
+    'policy.yaml',
+    '--tapes',
+    'tapes',
+    '--max-allowed',
+    '1',
+  ]
   expect((await retake(allowed)).code).toBe(0)
 })
 
@@ -172,6 +184,7 @@ test.each<[why: string, bad: readonly Call[], step: string, rule: unknown]>([
   await recordCalls(tapes, bad, true)
 
   const { stdout, stderr, code } = await retake([
+    'guard',
     'policy',
     'suggest',
     'last',
@@ -191,14 +204,21 @@ test('a suggested rule is YAML that blocks the call and spares the passing runs'
   const tapes = join(folder, '.retake', 'runs')
   for (const calls of passing) await recordCalls(tapes, calls)
   await recordCalls(tapes, [['refund', { id: 'o-2', amount: 900, to: 'card' }]], true)
-  const { stdout, stderr } = await retake(['policy', 'suggest', 'last', '--deny-step', '1'])
+  const { stdout, stderr } = await retake([
+    'guard',
+    'policy',
+    'suggest',
+    'last',
+    '--deny-step',
+    '1',
+  ])
   expect(stderr).toMatch(/spares +all 7 calls of 3 runs that passed, 2 of them of this tool/)
   expect(stderr).toContain('amount: 900 here, 20 to 80 in runs that passed')
   expect(stderr).toMatch(/too broad:\n +\{"deny":"refund"\} blocks 2 calls/)
 
   const indented = stdout.replaceAll(/^/gm, '  ').trimEnd()
   writeFileSync(join(folder, 'policy.yaml'), `name: learned\nrules:\n${indented}\n`)
-  const tested = await retake(['policy', 'test', 'policy.yaml', '--json'])
+  const tested = await retake(['guard', 'policy', 'test', 'policy.yaml', '--json'])
   expect(JSON.parse(tested.stdout)).toMatchObject({
     newlyBlocked: [{ tool: 'refund', args: { amount: 900 } }],
   })
@@ -209,10 +229,10 @@ test('a call like those of passing runs gets no rule, and a step that is not a t
   const tapes = join(folder, '.retake', 'runs')
   for (const calls of passing) await recordCalls(tapes, calls)
   await recordCalls(tapes, passing[1] ?? [], true)
-  const none = await retake(['policy', 'suggest', 'last', '--deny-step', '2', '--json'])
+  const none = await retake(['guard', 'policy', 'suggest', 'last', '--deny-step', '2', '--json'])
   expect(none.code).toBe(1)
   expect(JSON.parse(none.stdout)).toMatchObject({ error: { code: 'RULE_NOT_FOUND' } })
-  const missing = await retake(['policy', 'suggest', 'last', '--deny-step', '7', '--json'])
+  const missing = await retake(['guard', 'policy', 'suggest', 'last', '--deny-step', '7', '--json'])
   expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'STEP_NOT_A_TOOL_CALL' } })
 })
 
@@ -227,14 +247,14 @@ test('mistakes in a policy file are reported with line and column', async () => 
     'typo.yaml': 'name: x\npreset: [readOnly]\n',
   })
   const [usage, good, presets, broken, wrong, preset, typo, tested] = await retakeEach([
-    ['policy', 'check', 'good.yaml', 'x'],
-    ['policy', 'check', 'good.yaml'],
-    ['policy', 'check', 'presets.yaml'],
-    ['policy', 'check', 'broken.yaml'],
-    ['policy', 'check', 'wrong.yaml'],
-    ['policy', 'check', 'unknown-preset.yaml', '--json'],
-    ['policy', 'check', 'typo.yaml'],
-    ['policy', 'test', 'wrong.yaml', '--json'],
+    ['guard', 'policy', 'check', 'good.yaml', 'x'],
+    ['guard', 'policy', 'check', 'good.yaml'],
+    ['guard', 'policy', 'check', 'presets.yaml'],
+    ['guard', 'policy', 'check', 'broken.yaml'],
+    ['guard', 'policy', 'check', 'wrong.yaml'],
+    ['guard', 'policy', 'check', 'unknown-preset.yaml', '--json'],
+    ['guard', 'policy', 'check', 'typo.yaml'],
+    ['guard', 'policy', 'test', 'wrong.yaml', '--json'],
   ])
   expect(usage?.code).toBe(2)
   expect(good?.stderr).toBe('good.yaml can be used: shop (2 rules)\n')
@@ -250,7 +270,7 @@ test('mistakes in a policy file are reported with line and column', async () => 
   })
   expect(typo?.stdout).toBe('typo.yaml:2:1  Unknown key "preset". Did you mean presets?\n')
   expect(tested?.stdout).toContain('POLICY_FILE_INVALID')
-  expect(tested?.stdout).toMatch(/wrong\.yaml:3:5: [^]*retake policy check/)
+  expect(tested?.stdout).toMatch(/wrong\.yaml:3:5: [^]*retake guard policy check/)
 })
 
 test('problems are reported in file order, tabs and missing files with a fix', async () => {
@@ -280,13 +300,13 @@ test('problems are reported in file order, tabs and missing files with a fix', a
     ['two.yaml', /two\.yaml:2:1 cannot be read\.[^]*Write one policy per file/],
     ['latin.yaml', /latin\.yaml cannot be read\.[^]*Save it as UTF-8/],
   ] as const) {
-    const { stdout, stderr, code } = await retake(['policy', 'check', file])
+    const { stdout, stderr, code } = await retake(['guard', 'policy', 'check', file])
     expect([stdout + stderr, code]).toEqual([
       expect.stringMatching(told),
       file === 'none.json' || file === 'circle.yaml' ? 3 : 1,
     ])
   }
-  const bad = await retake(['policy', 'check', 'bad.yaml'])
+  const bad = await retake(['guard', 'policy', 'check', 'bad.yaml'])
   expect(bad.stdout.split('\n').map((line) => line.split('  ', 1)[0])).toEqual([
     'bad.yaml:2:11',
     'bad.yaml:4:5',
@@ -294,15 +314,15 @@ test('problems are reported in file order, tabs and missing files with a fix', a
     '',
   ])
   expect(bad.stdout).toContain('Unknown key "rot". Did you mean root?')
-  expect((await retake(['policy', 'check', 'tabs.yaml'])).stderr).toMatch(
+  expect((await retake(['guard', 'policy', 'check', 'tabs.yaml'])).stderr).toMatch(
     /tabs\.yaml:3:1[^]*fix {2}Indent with spaces\./,
   )
-  expect((await retake(['policy', 'check', 'none.yaml'])).stderr).toMatch(
+  expect((await retake(['guard', 'policy', 'check', 'none.yaml'])).stderr).toMatch(
     /There is no file .*none\.yaml\.[^]*Check the path/,
   )
-  expect((await retake(['policy', 'test', 'bad.yaml', '--tapes', 'none'])).stderr).toContain(
-    'POLICY_FILE_INVALID',
-  )
+  expect(
+    (await retake(['guard', 'policy', 'test', 'bad.yaml', '--tapes', 'none'])).stderr,
+  ).toContain('POLICY_FILE_INVALID')
 })
 
 /** Lines of YAML in which each key holds the one before it nine times. */
@@ -334,22 +354,30 @@ test('a policy tried on what was recorded under it changes nothing', async () =>
   ] as const)
     await run.call(name, args)
   run.end()
-  const same = await retake(['policy', 'test', 'policy.yaml', '--tapes', 'tapes'])
+  const same = await retake(['guard', 'policy', 'test', 'policy.yaml', '--tapes', 'tapes'])
   expect([same.code, same.stdout]).toEqual([
     0,
     '4 calls in 1 run: 0 newly blocked, 0 newly allowed\n',
   ])
   // What no policy has decided, no policy lets through.
-  const loose = await retake(['policy', 'test', 'empty.yaml', '--tapes', 'tapes', '--json'])
+  const loose = await retake([
+    'guard',
+    'policy',
+    'test',
+    'empty.yaml',
+    '--tapes',
+    'tapes',
+    '--json',
+  ])
   expect(
     (JSON.parse(loose.stdout) as { newlyAllowed: { tool: string }[] }).newlyAllowed.map(
       (call) => call.tool,
     ),
   ).toEqual(['wipe'])
-  const half = ['policy', 'test', 'empty.yaml', '--tapes', 'tapes', '--max-blocked', '1.5']
+  const half = ['guard', 'policy', 'test', 'empty.yaml', '--tapes', 'tapes', '--max-blocked', '1.5']
   expect(await retake(half)).toMatchObject({ code: 2, stdout: '' })
   for (const nowhere of ['nowhere', 'empty.yaml/nowhere']) {
-    const missing = await retake(['policy', 'test', 'policy.yaml', '--tapes', nowhere])
+    const missing = await retake(['guard', 'policy', 'test', 'policy.yaml', '--tapes', nowhere])
     expect(missing.stderr).toMatch(/There is no folder .*nowhere\.[^]*--tapes/)
   }
 })
@@ -374,7 +402,7 @@ rules:
   expect((await scoped.call('leak', {})).error).toMatchObject({ code: 'PATH_OUTSIDE_ROOT' })
   scoped.end()
   // A scope kept the tool from something while it ran: its arguments were fine then, and are now.
-  const same = await retake(['policy', 'test', 'same.yaml', '--tapes', 'tapes'])
+  const same = await retake(['guard', 'policy', 'test', 'same.yaml', '--tapes', 'tapes'])
   expect([same.code, same.stdout]).toEqual([
     0,
     '1 call in 1 run: 0 newly blocked, 0 newly allowed\n',
@@ -402,14 +430,22 @@ rules:
   ] as const)
     await run.call(name, args)
   run.end()
-  const { stdout } = await retake(['policy', 'test', 'strict.yaml', '--tapes', 'tapes', '--json'])
+  const { stdout } = await retake([
+    'guard',
+    'policy',
+    'test',
+    'strict.yaml',
+    '--tapes',
+    'tapes',
+    '--json',
+  ])
   const { newlyBlocked, newlyAllowed } = JSON.parse(stdout) as Record<string, { tool: string }[]>
   expect([newlyBlocked?.map(({ tool: name }) => name), newlyAllowed]).toEqual([
     ['secret', 'mail', 'slow', 'post'],
     [],
   ])
   expect(newlyBlocked?.[0]).toMatchObject({ step: '1', isNested: true })
-  const text = await retake(['policy', 'test', 'strict.yaml', '--tapes', 'tapes'])
+  const text = await retake(['guard', 'policy', 'test', 'strict.yaml', '--tapes', 'tapes'])
   expect(text.stdout).toMatch(/inside step 1 +deny +strict\/1 +secret/)
 })
 
@@ -423,13 +459,13 @@ test('arguments that JSON cannot represent are shown nevertheless', async () => 
   await run.call('pay', { amount: 5n, to: new Map([['iban', 'DE00']]) })
   run.end()
   for (const verb of [
-    ['audit', 'last'],
-    ['policy', 'test', 'policy.yaml'],
-    ['policy', 'suggest', 'last', '--deny-step', '1', '--json'],
+    ['guard', 'audit', 'last'],
+    ['guard', 'policy', 'test', 'policy.yaml'],
+    ['guard', 'policy', 'suggest', 'last', '--deny-step', '1', '--json'],
   ]) {
     const { stdout, stderr } = await retake(verb)
     expect([stderr.includes('TypeError'), stdout]).toEqual([false, expect.stringContaining('pay')])
   }
-  const audit = await retake(['audit', 'last'])
+  const audit = await retake(['guard', 'audit', 'last'])
   expect(audit.stdout).toContain('pay({"amount":"5","to":[["iban","DE00"]]})')
 })

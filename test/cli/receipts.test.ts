@@ -14,12 +14,12 @@ beforeAll(async () => {
   workspace = await makeWorkspace()
   await workspace.retake(['record', '--sign', agent])
   receipt = join(workspace.folder, 'refund.receipt.json')
-  await workspace.retake(['receipt', 'last', '--steps', '2', '--out', receipt])
+  await workspace.retake(['receipt', 'make', 'last', '--steps', '2', '--out', receipt])
 })
 afterAll(() => workspace.remove())
 
 test('a receipt proves the call, the rule and the approval of a step, and contains nothing else', async () => {
-  const checked = await workspace.retake(['verify-receipt', receipt])
+  const checked = await workspace.retake(['receipt', 'check', receipt])
   expect(checked.code).toBe(0)
   expect(checked.stdout).toMatch(/^valid · run \S+ \(guarded-refund\) · shows 4 of 18 events$/m)
   expect(checked.stdout).toMatch(/sealed {4}by \S{44}, this machine$/m)
@@ -32,7 +32,8 @@ test('a receipt proves the call, the rule and the approval of a step, and contai
 })
 
 test('a receipt is checked against a key and a tape that the reader has', async () => {
-  const check = async (...args: string[]) => workspace.retake(['verify-receipt', receipt, ...args])
+  const check = async (...args: string[]) =>
+    workspace.retake(['receipt', 'check', receipt, ...args])
   expect((await check('--key', 'seal', '--tape', 'last')).code).toBe(0)
   const other = generateKeyPairSync('ed25519').publicKey
   const pem = join(workspace.folder, 'other.pem')
@@ -41,14 +42,16 @@ test('a receipt is checked against a key and a tape that the reader has', async 
     code: 3,
     stdout: 'not valid: its seal is not signed with the given key\n',
   })
-  await workspace.retake(['keys', 'trust', 'auditor', pem])
-  expect((await workspace.retake(['keys'])).stdout).toMatch(/^auditor +trusted +\S{44}$/m)
+  await workspace.retake(['receipt', 'keys', 'trust', 'auditor', pem])
+  expect((await workspace.retake(['receipt', 'keys'])).stdout).toMatch(
+    /^auditor +trusted +\S{44}$/m,
+  )
   expect((await check('--key', 'auditor')).code).toBe(3)
-  await workspace.retake(['keys', 'forget', 'auditor'])
+  await workspace.retake(['receipt', 'keys', 'forget', 'auditor'])
   expect((await check('--key', 'auditor')).stderr).toContain('KEY_NOT_FOUND')
   const changed = join(workspace.folder, 'changed.json')
   writeFileSync(changed, readFileSync(receipt, 'utf8').replace('250', '999'))
-  const found = await workspace.retake(['verify-receipt', changed, '--json'])
+  const found = await workspace.retake(['receipt', 'check', changed, '--json'])
   expect(found.code).toBe(3)
   expect(JSON.parse(found.stdout)).toMatchObject({ ok: false, calls: [] })
 })
@@ -56,13 +59,13 @@ test('a receipt is checked against a key and a tape that the reader has', async 
 test('without --sign, a receipt says what else it would show, and that the seal is not signed', async () => {
   const { retake, folder } = await folderWith({})
   await retake(['record', agent])
-  const refused = await retake(['receipt', 'last', '--steps', '2'])
+  const refused = await retake(['receipt', 'make', 'last', '--steps', '2'])
   expect(refused).toMatchObject({ code: 1, stdout: '' })
   expect(refused.stderr).toMatch(/RECEIPT_SHOWS_NEIGHBORS/)
   expect(refused.stderr).toMatch(/timer \d+, deliver \d+, output \d+/)
-  const made = await retake(['receipt', 'last', '--steps', '2', '--allow-neighbors'])
+  const made = await retake(['receipt', 'make', 'last', '--steps', '2', '--allow-neighbors'])
   writeFileSync(join(folder, 'r.json'), made.stdout)
-  const checked = await retake(['verify-receipt', 'r.json'])
+  const checked = await retake(['receipt', 'check', 'r.json'])
   expect(checked.stdout).toContain('sealed    not signed: compare the digest')
 })
 
@@ -85,22 +88,29 @@ test('the configuration signs every recording, also branches, commands and stopp
 test('keys are created with mode 0600, replaced on request, imported and exported', async () => {
   const { retake, folder } = await folderWith({})
   const state = { env: { XDG_STATE_HOME: join(folder, 'state') } }
-  expect((await retake(['keys'], state)).stderr).toContain('no keys yet')
-  await retake(['keys', 'new'], state)
+  expect((await retake(['receipt', 'keys'], state)).stderr).toContain('no keys yet')
+  await retake(['receipt', 'keys', 'new'], state)
   const file = join(folder, 'state', 'retake', 'seal-key.pem')
   expect((await stat(file)).mode & 0o777).toBe(0o600)
-  const first = (await retake(['keys', '--json'], state)).stdout
-  expect((await retake(['keys', 'new'], state)).stderr).toContain('KEY_EXISTS')
+  const first = (await retake(['receipt', 'keys', '--json'], state)).stdout
+  expect((await retake(['receipt', 'keys', 'new'], state)).stderr).toContain('KEY_EXISTS')
   await cp(file, join(folder, 'first.pem'))
-  await retake(['keys', 'new', '--replace'], state)
-  const both = (await retake(['keys'], state)).stdout
+  await retake(['receipt', 'keys', 'new', '--replace'], state)
+  const both = (await retake(['receipt', 'keys'], state)).stdout
   expect(both).toMatch(/this machine until \S+ +trusted/)
   expect(both).toContain((JSON.parse(first) as { key: string }).key)
-  expect((await retake(['keys', 'export', 'seal'], state)).stdout).toMatch(/BEGIN PUBLIC KEY/)
-  await retake(['keys', 'import', 'first.pem', '--replace'], state)
-  expect((await retake(['keys', '--json'], state)).stdout.split('\n')[0]).toBe(first.trim())
+  expect((await retake(['receipt', 'keys', 'export', 'seal'], state)).stdout).toMatch(
+    /BEGIN PUBLIC KEY/,
+  )
+  await retake(['receipt', 'keys', 'import', 'first.pem', '--replace'], state)
+  expect((await retake(['receipt', 'keys', '--json'], state)).stdout.split('\n')[0]).toBe(
+    first.trim(),
+  )
   writeFileSync(file, 'not a key')
-  for (const args of [['keys'], ['record', '--sign', 'agent.mjs']])
+  for (const args of [
+    ['receipt', 'keys'],
+    ['record', '--sign', 'agent.mjs'],
+  ])
     expect((await retake(args, state)).stderr).toContain('SIGNING_KEY_UNREADABLE')
 })
 

@@ -54,10 +54,10 @@ test('rules of the configuration and the command line hide values before anythin
   const again = await retake(['rerun', 'last'], { env })
   expect([again.code, again.stdout]).toEqual([0, recorded.stdout])
   expect(again.stderr).toMatch(/nothing was\ssent/)
-  const value = await retake(['eval', 'last', '--at', 'agent.mjs:6', 'mail'], { env })
+  const value = await retake(['debug', 'eval', 'last', '--at', 'agent.mjs:6', 'mail'], { env })
   expect([value.code, value.stdout]).toEqual([0, expect.stringContaining(EMAIL)])
   // Captured variables would be readable without the key.
-  const states = await retake(['snapshot', 'last'], { env })
+  const states = await retake(['debug', 'snapshot', 'last'], { env })
   expect(states.stderr).toContain('STATES_NOT_HIDDEN')
   expect(existsSync(`${path}.state`)).toBe(false)
   const stranger = { ...env, XDG_STATE_HOME: join(folder, 'elsewhere') }
@@ -129,7 +129,7 @@ test('a guard hides personal data on its own tape and in recordings, and serves 
   expect((await agent('', stranger)).stderr).toContain('RESUME_KEY_MISSING')
   const resumed = await agent('')
   expect([resumed.code, resumed.stdout], resumed.stderr).toEqual([0, output])
-  expect((await retake(['audit', 'last'], { env })).stdout).toMatch(/served .* send/)
+  expect((await retake(['guard', 'audit', 'last'], { env })).stdout).toMatch(/served .* send/)
 
   const recorded = await retake(['record', 'agent.mjs'], { env })
   expect([recorded.code, recorded.stdout], recorded.stderr).toEqual([0, output])

@@ -223,7 +223,7 @@ describe('a step in doubt', () => {
     const agent = join(workspace.folder, 'head.mjs')
     writeFileSync(
       agent,
-      `const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'h' })
+      `const response = await fetch(process.env.AGENT_BASE_URL + '/effect?late', { method: 'POST', body: 'h' })
       console.log(response.status)
       console.log((await response.json()).seen)`,
     )

@@ -59,8 +59,8 @@ test('tags and notes are set, found and removed, and a pinned run stays', async 
   expect((await retake(['tag', A, 'pin'])).stderr).toContain('+tag')
   expect((await retake(['tag', A, '+a b'])).stderr).toContain('TAG_INVALID')
   expect((await retake(['rm', A])).stderr).toContain(`retake tag ${A} -pin`)
-  const pruned = await retake(['prune', '--keep', '0', '--json'])
-  expect(JSON.parse(pruned.stdout)).toEqual({
+  const pruned = await retake(['rm', '--keep', '0', '--purge', '--json'])
+  expect(JSON.parse(pruned.stdout)).toMatchObject({
     removed: [B],
     kept: [{ id: A, why: 'pinned' }],
     dryRun: false,
@@ -84,16 +84,16 @@ test('a parent is not removed without its branches', async () => {
   branchOf(store, A, B)
   const refused = await retake(['rm', A])
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(B) as string })
-  const kept = await retake(['prune', '--keep', '1'])
+  const kept = await retake(['rm', '--keep', '1', '--purge'])
   expect(kept.stderr).toBe(`removed 0 runs\nkept ${A}: ${B} continues it\n`)
-  const dry = await retake(['prune', '--older-than', '2026-11-16', '--dry-run'])
+  const dry = await retake(['rm', '--older-than', '2026-11-16', '--purge', '--dry-run'])
   expect(dry.stdout.trim().split('\n')).toEqual([B, A])
   expect(await listed()).toEqual([B, A])
   await retake(['rm', A, '--branches'])
   expect(await listed()).toEqual([])
 })
 
-test('two prunes at the same time, beside a recording, remove what they should and nothing else', async () => {
+test('two removals at the same time, beside a recording, remove what they should and nothing else', async () => {
   const { store, listed, retake } = await folderOfRuns()
   for (let index = 0; index < 200; index += 1)
     tapeIn(
@@ -102,7 +102,7 @@ test('two prunes at the same time, beside a recording, remove what they should a
     )
   const before = new Set(await listed())
   const recording = retake(['record', 'agent.mjs'])
-  const prunes = [1, 2].map(() => retake(['prune', '--older-than', '1h', '--keep', '20']))
+  const prunes = [1, 2].map(() => retake(['rm', '--older-than', '1h', '--keep', '20', '--purge']))
   for (const { code } of await Promise.all([recording, ...prunes])) expect(code).toBe(0)
   const after = await listed()
   const recorded = after.filter((id) => !before.has(id))

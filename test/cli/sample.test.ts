@@ -7,7 +7,7 @@ import { soakOnly } from '../support/soak.js'
 
 test('the sample shows a policy, a contract and a replay, in 80 columns', async () => {
   const { retake, folder } = await folderWith({})
-  const { stdout, stderr, code } = await retake(['sample'])
+  const { stdout, stderr, code } = await retake(['demo', 'guard'])
   expect(stderr).toBe('')
   expect(code).toBe(0)
   expect(stdout).toMatch(/read_note\(today\.txt\): done\n +Water the plants\./)
@@ -19,8 +19,8 @@ test('the sample shows a policy, a contract and a replay, in 80 columns', async 
   expect(stdout).toMatch(/identical · (\d+) of \1 events/)
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   expect(stdout).toMatch(/retake record \S+policy\.ts  run it again, after a change\n/)
-  const [, run = ''] = /retake audit (\S+)/.exec(stdout) ?? []
-  expect((await retake(['audit', run])).stdout).toContain('3 calls, 1 done, 2 denied')
+  const [, run = ''] = /retake guard audit (\S+)/.exec(stdout) ?? []
+  expect((await retake(['guard', 'audit', run])).stdout).toContain('3 calls, 1 done, 2 denied')
 
   // Two programs, two runs: checking an output starts no tape of its own.
   const listed = (await retake(['list', '--json'])).stdout.trim().split('\n')
@@ -53,7 +53,7 @@ test('the sample shows a policy, a contract and a replay, in 80 columns', async 
 test('sample --json gives what became of each call', async () => {
   soakOnly()
   const { retake } = await folderWith({})
-  expect(JSON.parse((await retake(['sample', '--json'])).stdout)).toMatchObject({
+  expect(JSON.parse((await retake(['demo', 'guard', '--json'])).stdout)).toMatchObject({
     policy: { states: ['read_note: done', 'read_note: denied', 'clean_up: denied'] },
     contract: { states: ['weather: done', 'weather: failed', 'weather: failed'] },
     replay: { identical: true, divergences: [] },
@@ -66,7 +66,7 @@ test('every command that the sample shows works afterwards, without bubblewrap a
   soakOnly()
   skip(process.platform !== 'linux', 'script has other options')
   const { folder } = await folderWith({})
-  const { stdout, code } = onTerminal(folder, 'RETAKE_SANDBOX=off retake sample', 60)
+  const { stdout, code } = onTerminal(folder, 'RETAKE_SANDBOX=off retake demo guard', 60)
   expect(code).toBe(0)
   expect(stdout).toMatch(/clean_up\(today\.txt\): denied/)
   const commands = commandsIn(stdout.replaceAll('\r', '')).filter((each) => each !== 'retake ui')

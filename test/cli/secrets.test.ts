@@ -65,7 +65,7 @@ if (key.length !== ${key.length}) throw new Error(key)
   const replayed = await retake(['replay', 'last'])
   expect(replayed.code, replayed.stderr).toBe(0)
 
-  expect((await retake(['snapshot', 'last'])).stdout).toMatch(/^1 state of 1 step/)
+  expect((await retake(['debug', 'snapshot', 'last'])).stdout).toMatch(/^1 state of 1 step/)
   const report = await retake(['report', 'last', '-o', 'report.html'])
   expect(report.code, report.stderr).toBe(0)
   const blocks = blocksOf(join(folder, 'report.html'))
@@ -77,7 +77,7 @@ if (key.length !== ${key.length}) throw new Error(key)
     ['show', 'last', '--step', '1', '--state', '--json'],
     ['export', 'last', '--jsonl'],
     ['replay', 'last', '--step', '1'],
-    ['eval', 'last', '--at', 'agent.mjs:5', 'key'],
+    ['debug', 'eval', 'last', '--at', 'agent.mjs:5', 'key'],
   ]) {
     const shown = await retake(args)
     expect(shown.code, shown.stderr).toBe(0)
@@ -300,7 +300,7 @@ test('a header signed with a secret of a .env file replays with the file, and th
   expect(replayed.code, replayed.stderr).toBe(0)
   for (const verb of [
     ['replay', 'last', '--step', '1'],
-    ['eval', 'last', '--at', 'agent.mjs:5', 'secret'],
+    ['debug', 'eval', 'last', '--at', 'agent.mjs:5', 'secret'],
   ])
     expect((await retake(verb)).stdout).not.toContain(letters)
 

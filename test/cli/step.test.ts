@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => workspace.remove())
 
 const step = (commands: readonly string[], args: readonly string[] = []) =>
-  workspace.retake(['step', 'last', ...args], { input: `${commands.join('\n')}\n` })
+  workspace.retake(['debug', 'step', 'last', ...args], { input: `${commands.join('\n')}\n` })
 
 interface Answer {
   readonly command: string
@@ -137,7 +137,7 @@ test('a changed program can be stepped up to its first difference', async () => 
   const { folder, retake } = await folderWith({ 'agent.mjs': agent('b') })
   await retake(['record', 'agent.mjs'])
   await writeFile(join(folder, 'agent.mjs'), agent('c'))
-  const { stdout, code } = await retake(['step', 'last', '--json'], { input: 'n\nn\nb\n' })
+  const { stdout, code } = await retake(['debug', 'step', 'last', '--json'], { input: 'n\nn\nb\n' })
   const answers = stdout
     .trim()
     .split('\n')
@@ -155,7 +155,7 @@ const hasScript = spawnSync('script', ['--version']).status === 0
 test.runIf(isSoak && hasScript)(
   'on a terminal an empty line repeats, Ctrl-C cancels, Ctrl-D ends',
   async () => {
-    const command = [process.execPath, cli, 'step', 'last'].join(' ')
+    const command = [process.execPath, cli, 'debug', 'step', 'last'].join(' ')
     const { stdout, code } = await feed(['script', '-qec', command, '/dev/null'], {
       cwd: workspace.folder,
       pieces: [
@@ -184,7 +184,7 @@ const signals = [
 test.each(sampled(signals, ([signal]) => signal === 'SIGKILL'))(
   '%s ends the processes, too',
   async (signal, exitCode) => {
-    const child = spawn(process.execPath, [cli, 'step', 'last', '--at', '1', '--json'], {
+    const child = spawn(process.execPath, [cli, 'debug', 'step', 'last', '--at', '1', '--json'], {
       cwd: workspace.folder,
       stdio: ['pipe', 'pipe', 'ignore'],
     })

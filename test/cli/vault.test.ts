@@ -271,7 +271,7 @@ test('a vault that cannot be opened is one clear error', async () => {
   writeFileSync(vaultOf(copy), changed)
   await refused(env, 'VAULT_DAMAGED')
   // With the name of the right key in its head, another key still opens nothing.
-  const keys = await retake(['keys', '--json'], { env: wrong })
+  const keys = await retake(['receipt', 'keys', '--json'], { env: wrong })
   const { key: guessed } = JSON.parse(keys.stdout.trim().split('\n').at(-1) ?? '') as {
     key: string
   }

@@ -224,12 +224,12 @@ console.log(JSON.stringify({ path: run.path, digest: (await replay(run.path, age
   const [tape = ''] = await tapesOf(workspace)
   const { digest } = openTape(tape)
   expect(digest).toMatch(/^[0-9a-f]{64}$/)
-  for (const verb of ['show', 'replay', 'verify', 'audit']) {
-    const json = await retake([verb, 'last', '--json'])
+  for (const verb of ['show', 'replay', 'verify', 'guard audit']) {
+    const json = await retake([...verb.split(' '), 'last', '--json'])
     expect(json.stdout.replaceAll(/\s/g, ''), verb).toContain(`"digest":"${digest}"`)
   }
   for (const verb of ['show', 'replay', 'verify']) {
-    const text = await retake([verb, 'last'])
+    const text = await retake([...verb.split(' '), 'last'])
     expect(text.stdout + text.stderr, verb).toContain(digest)
   }
   await linkModules(folder)

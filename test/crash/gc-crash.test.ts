@@ -36,7 +36,7 @@ function runsIn(store: RunStore): void {
 }
 
 const start = (store: RunStore, args: readonly string[]) =>
-  spawn(process.execPath, [cli, 'gc', store.folder, ...args], { stdio: 'ignore' })
+  spawn(process.execPath, [cli, 'rm', store.folder, ...args], { stdio: 'ignore' })
 
 /** Runs a command, and kills it as soon as `isTime` says so; false if it ended before. */
 function runAndKill(
@@ -79,7 +79,7 @@ function check(store: RunStore): { here: number; removed: number } {
   return { here: here.size, removed: removed.size }
 }
 
-test('a killed gc leaves each run either complete or in the trash, and the next gc finishes its work', async () => {
+test('a killed removal leaves each run either complete or in the trash, and the next one finishes its work', async () => {
   let killed = 0
   for (let round = 0; round < kills; round += 1) {
     const store = new RunStore(join(folder, String(round)))

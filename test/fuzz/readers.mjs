@@ -19,13 +19,13 @@ import { baselineFrom } from '../../packages/guard/dist/contract/baseline.js'
 import { RunModel } from '../../packages/web/dist/model/run-model.js'
 import { copyAsCurl } from '../../packages/web/dist/model/copy-as-curl.js'
 
-const verb = async (name) => (await table[name][1]()).default
+const verb = async (name) => (await table[name].load()).default
 const names = [
   'show',
-  'audit',
+  'guard audit',
   'diff',
   'export',
-  'scan',
+  'scrub --check',
   'report',
   'scrub',
   'verify',
@@ -34,9 +34,9 @@ const names = [
   'locate',
   'branches',
   'failures',
-  'policy',
-  'receipt',
-  'verify-receipt',
+  'guard policy',
+  'receipt make',
+  'receipt check',
 ]
 const verbs = Object.fromEntries(
   await Promise.all(names.map(async (name) => [name, await verb(name)])),
@@ -138,13 +138,15 @@ const POLICY = {
 function testPolicy(file, out) {
   const policy = path.join(out, 'policy.json')
   writeFileSync(policy, JSON.stringify(POLICY))
-  return run('policy', { tapes: path.dirname(file), json: true }, ['test', policy])
+  return run('guard policy', { tapes: path.dirname(file), json: true }, ['test', policy])
 }
 
 async function makeReceipt(file, out) {
   const receipt = path.join(out, 'receipt.json')
-  await run('receipt', { steps: '1', out: receipt, json: true, 'allow-neighbors': true }, [file])
-  if (existsSync(receipt)) await run('verify-receipt', { tape: file, json: true }, [receipt])
+  await run('receipt make', { steps: '1', out: receipt, json: true, 'allow-neighbors': true }, [
+    file,
+  ])
+  if (existsSync(receipt)) await run('receipt check', { tape: file, json: true }, [receipt])
 }
 
 const EXPORTS = ['jsonl', 'otlp-json', 'otlp-protobuf', 'har', 'chrome']
@@ -192,7 +194,7 @@ export const READERS = {
   'policy suggest': {
     share: 20,
     read: (file) =>
-      run('policy', { tapes: path.dirname(file), 'deny-step': '2' }, ['suggest', file]),
+      run('guard policy', { tapes: path.dirname(file), 'deny-step': '2' }, ['suggest', file]),
   },
   baseline: { share: 20, read: (file) => void baselineFrom([openTape(file)]) },
   receipt: { share: 20, read: (file, { out }) => makeReceipt(file, out) },
@@ -203,8 +205,8 @@ export const READERS = {
       for (const { seq } of tape.events()) void [tape.event(seq), tape.body(seq)]
     },
   },
-  scan: { share: 12, read: (file) => run('scan', { json: true }, [file]) },
-  audit: { share: 12, read: (file) => run('audit', {}, [file]) },
+  scan: { share: 12, read: (file) => run('scrub --check', { json: true }, [file]) },
+  audit: { share: 12, read: (file) => run('guard audit', {}, [file]) },
   diff: { share: 16, read: (file, { other }) => run('diff', { full: true }, [other, file]) },
   'diff --json': {
     share: 20,

@@ -172,26 +172,28 @@ test('a call waits until it is approved on the command line, and an audit names 
   const { run, started, retake } = await askingGuard({ ask: 'viewer' })
   const call = run.call('refund', { amount: 900 })
   const [waiting] = await vi.waitFor(async () => {
-    const lines = (await retake(['approvals', '--json'])).stdout.trim().split('\n')
+    const lines = (await retake(['guard', 'approvals', '--json'])).stdout.trim().split('\n')
     return lines.map((line) => JSON.parse(line) as { id: string; tool: string; args: unknown })
   }, 60_000)
   expect(waiting).toMatchObject({ tool: 'refund', args: { amount: 900 } })
-  const { stdout: listed } = await retake(['approvals'])
+  const { stdout: listed } = await retake(['guard', 'approvals'])
   expect(listed).toContain(`${waiting?.id.slice(0, 8)}  refund\n`)
   expect(listed).toContain('amount: 900')
   for (const nobody of ['f00', ''])
-    expect((await retake(['approvals', 'approve', nobody])).stderr).toContain(
+    expect((await retake(['guard', 'approvals', 'approve', nobody])).stderr).toContain(
       'APPROVAL_NOT_PENDING',
     )
   expect(started).toEqual([])
 
   const id = waiting?.id.slice(0, 12) ?? ''
-  expect((await retake(['approvals', 'approve', id, '--reason', 'checked'])).code).toBe(0)
+  expect((await retake(['guard', 'approvals', 'approve', id, '--reason', 'checked'])).code).toBe(0)
   expect((await call).facts.approval).toMatchObject({ how: 'viewer', reason: 'checked' })
   expect(started).toEqual([{ amount: 900 }])
-  expect((await retake(['approvals'])).stderr).toBe('no call waits for approval\n')
+  expect((await retake(['guard', 'approvals'])).stderr).toBe('no call waits for approval\n')
   run.end()
-  expect((await retake(['audit', 'last'])).stdout).toMatch(/approval by \S+ \(viewer\): checked/)
+  expect((await retake(['guard', 'audit', 'last'])).stdout).toMatch(
+    /approval by \S+ \(viewer\): checked/,
+  )
 })
 
 test('a decision on any other call than the one shown has no effect', async () => {

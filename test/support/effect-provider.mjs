@@ -7,7 +7,8 @@ const digest = (text) => createHash('sha256').update(text).digest('hex').slice(0
 
 /**
  * A provider whose answers depend only on what it is asked, and which counts how
- * often it was asked each thing: `POST /effect` and OpenAI chat completions,
+ * often it was asked each thing: `POST /effect`, also with the body after the head
+ * (`/effect?late`), and OpenAI chat completions,
  * streamed or not.
  *
  * @returns {Promise<{ url: string, counts: Map<string, number>,
@@ -30,8 +31,12 @@ export async function startEffectProvider() {
       response.writeHead(500).end('{}')
       return
     }
-    if (request.url === '/effect') {
+    if (request.url === '/effect' || request.url === '/effect?late') {
       response.setHeader('content-type', 'application/json')
+      if (request.url.endsWith('late')) {
+        response.flushHeaders()
+        await setTimeout(100)
+      }
       response.end(JSON.stringify({ seen: `${body}-${digest(body)}` }))
       return
     }

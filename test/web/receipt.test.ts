@@ -12,8 +12,8 @@ beforeAll(async () => {
   workspace = await makeWorkspace()
   await workspace.retake(['record', '--sign', agentPath('guarded-refund.mjs')])
   const files = ['--out', 'r.json', '--html', 'r.html']
-  await workspace.retake(['receipt', 'last', '--steps', '2', ...files])
-  await workspace.retake(['verify-receipt', '--page', 'check.html'])
+  await workspace.retake(['receipt', 'make', 'last', '--steps', '2', ...files])
+  await workspace.retake(['receipt', 'check', '--page', 'check.html'])
 })
 afterAll(() => workspace.remove())
 
@@ -22,7 +22,7 @@ test('a page checks its own receipt offline and shows what the command shows', a
   await page.goto(pathToFileURL(path('r.html')).href)
   const result = page.getByRole('status')
   await result.getByText('valid · run').waitFor()
-  const { stdout } = await workspace.retake(['verify-receipt', 'r.json'])
+  const { stdout } = await workspace.retake(['receipt', 'check', 'r.json'])
   const shown = (await result.innerText()).replaceAll(/\s+/g, ' ')
   // The page of somebody else does not know whose key it is.
   const said = stdout.replaceAll('this machine', 'a key that nobody has named here')

@@ -29,7 +29,7 @@ let workspace: Workspace
 const before = process.cwd()
 beforeAll(async () => {
   workspace = await copySharedDemo()
-  await workspace.retake(['snapshot', 'last'])
+  await workspace.retake(['debug', 'snapshot', 'last'])
   const provider = await startProvider({ maxLatencyMs: 0 })
   await Promise.all(AGENTS.map((agent) => workspace.record(agent, { provider })))
   await provider.close()

@@ -9,7 +9,7 @@ let ui: Ui
 
 beforeAll(async () => {
   desk = await recordDesk()
-  await desk.workspace.retake(['snapshot', desk.run])
+  await desk.workspace.retake(['debug', 'snapshot', desk.run])
   writePanelRuns(desk.workspace.folder)
   ui = await launchUi(desk.workspace.folder)
 })
@@ -45,7 +45,7 @@ test('without captured variables, the command that captures them is named', asyn
   await goTo({ step: '1', tab: 'state' })
   const command = page.getByRole('tabpanel').locator('code')
   await command.waitFor()
-  expect(await command.innerText()).toBe('retake snapshot loop')
+  expect(await command.innerText()).toBe('retake debug snapshot loop')
 })
 
 test('the line that started a step is shown in its file', async () => {

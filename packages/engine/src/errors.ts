@@ -130,7 +130,7 @@ export const errors = errorTable({
   SIGNING_KEY_UNREADABLE: (file: string, cause: unknown) => [
     `The signing key ${file} cannot be used.`,
     `The system said: ${reason(cause)}.`,
-    'Check its permissions, or move it away: `retake keys new` creates another one.',
+    'Check its permissions, or move it away: `retake receipt keys new` creates another one.',
   ],
   RECORD_OPTION_UNKNOWN: (option: string, close: string | undefined) => [
     `record() has no option \`${option}\`.`,
@@ -445,7 +445,7 @@ export const errors = errorTable({
   VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
     `${file} cannot be opened with this key.`,
     `It is encrypted with key ${needed}, and this one is ${given}.`,
-    'Set RETAKE_VAULT_KEY to the key of the person who wrote it, or unset it to replay without the values. `retake keys` shows the name of your own key.',
+    'Set RETAKE_VAULT_KEY to the key of the person who wrote it, or unset it to replay without the values. `retake receipt keys` shows the name of your own key.',
   ],
   VAULT_KEY_INVALID: (source: string, cause?: unknown) => [
     `${source} is not a key for vaults.`,

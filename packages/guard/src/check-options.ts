@@ -156,7 +156,7 @@ function checkApproval(check: DataCheck, path: DataPath, data: unknown): void {
     },
     keys: only(
       isKeyList,
-      'It must be a list of public keys, as `retake approvals key` prints them.',
+      'It must be a list of public keys, as `retake guard approvals key` prints them.',
     ),
     expiresMs: 'count',
     breakGlass: (_, at, value) => {

@@ -10,10 +10,15 @@ const listed = (items: readonly string[]): string =>
 /** Errors of the command line and the library on top of the engine, by code: what, why, fix. */
 export const cliErrors = errorTable({
   // The command line
-  UNKNOWN_COMMAND: (verb: string, suggestion: string | undefined) => [
+  UNKNOWN_COMMAND: (verb: string, suggestion: string | undefined, parent?: string) => [
     `There is no command "${verb}".`,
     suggestion ? `Did you mean \`retake ${suggestion}\`?` : 'No command has a similar name.',
-    'Run `retake --help` to list the commands.',
+    `Run \`retake ${parent === undefined ? '' : `${parent} `}--help\` to list the commands.`,
+  ],
+  COMMAND_RENAMED: (verb: string, command: string) => [
+    `'${verb}' is now \`${command}\`.`,
+    'A command has only one name.',
+    'Use the new name. `retake docs commands` explains every command.',
   ],
   CAPABILITY_MISSING: (what: string, packages: readonly string[]) => [
     `${what} is not available here.`,
@@ -90,7 +95,7 @@ export const cliErrors = errorTable({
   NO_RUNS: (folder: string) => [
     'There is no run yet.',
     existsSync(folder) ? `There is no tape in ${folder}.` : `There is no folder ${folder}.`,
-    'Record a run with `retake record <file>`, try `retake demo`, or choose another folder with --dir (for `retake policy`, --tapes).',
+    'Record a run with `retake record <file>`, try `retake demo`, or choose another folder with --dir (for `retake guard policy`, --tapes).',
   ],
   UNKNOWN_RUN: (name: string, folder: string) => [
     `There is no run "${name}".`,
@@ -145,7 +150,7 @@ export const cliErrors = errorTable({
   RUN_NOT_IN_TRASH: (id: string, folder: string) => [
     `Run ${id} is not in the trash.`,
     `No run in ${folder} has this id: it was deleted permanently, or never existed.`,
-    'Run `retake gc --trash` to list what can be restored.',
+    'Run `retake rm --trash` to list what can be restored.',
   ],
   RUN_ALREADY_THERE: (id: string, tape: string) => [
     `Run ${id} is not restored.`,
@@ -161,7 +166,7 @@ export const cliErrors = errorTable({
   KEY_NOT_FOUND: (given: string) => [
     `There is no key "${given}".`,
     'It is neither the name of a known key, nor a public ed25519 key, nor a PEM file with one.',
-    'Run `retake keys` to list the names. The owner prints the key with `retake keys export seal`.',
+    'Run `retake receipt keys` to list the names. The owner prints the key with `retake receipt keys export seal`.',
   ],
   KEY_NOT_IMPORTED: (file: string, cause: unknown) => [
     `${file} is not a private key for seals.`,
@@ -171,7 +176,7 @@ export const cliErrors = errorTable({
   KEYS_UNREADABLE: (file: string, cause: unknown) => [
     `The names of trusted keys in ${file} cannot be read.`,
     systemSaid(cause),
-    'Correct the file, or delete it and add the keys again with `retake keys trust`.',
+    'Correct the file, or delete it and add the keys again with `retake receipt keys trust`.',
   ],
   RECEIPT_NOT_POSSIBLE: (id: string, why: string) => [
     `A receipt for run ${id} cannot be written.`,
@@ -181,7 +186,7 @@ export const cliErrors = errorTable({
   RECEIPT_STEP_OF_PARENT: (label: string, id: string, parent: string) => [
     `Step ${label} is not on the tape of run ${id}.`,
     'The run is a branch that shares this step with its parent.',
-    `Make a receipt of the parent: retake receipt ${parent} --steps ${label}`,
+    `Make a receipt of the parent: retake receipt make ${parent} --steps ${label}`,
   ],
   RECEIPT_SHOWS_NEIGHBORS: (id: string, events: readonly string[]) => [
     'The receipt would show more than these steps.',
@@ -191,7 +196,7 @@ export const cliErrors = errorTable({
   RECEIPT_UNREADABLE: (file: string, cause: unknown) => [
     `The receipt ${file} cannot be read.`,
     systemSaid(cause),
-    'Pass the file that `retake receipt --out` wrote.',
+    'Pass the file that `retake receipt make --out` wrote.',
   ],
   TEXT_NOT_FOUND: (
     run: string,
@@ -398,17 +403,17 @@ export const cliErrors = errorTable({
       ? `No state of run ${run} was captured.`
       : `The state of step ${step} of run ${run} was not captured.`,
     'State is not recorded with the run; a replay captures it later.',
-    `Capture it with \`retake snapshot ${run}\`.`,
+    `Capture it with \`retake debug snapshot ${run}\`.`,
   ],
   STATES_NOT_HIDDEN: (run: string) => [
     `The states of run ${run} are not written.`,
     'They would contain the personal data that its recording hides.',
-    'Use `retake step` or `retake eval`, which write nothing.',
+    'Use `retake debug step` or `retake debug eval`, which write nothing.',
   ],
   STATE_UNREADABLE: (file: string, cause: unknown) => [
     `The captured state ${file} cannot be read.`,
     `${reason(cause)}.`,
-    'Capture it again from the tape with `retake snapshot`.',
+    'Capture it again from the tape with `retake debug snapshot`.',
   ],
 
   // Blame, chaos and oracles
@@ -468,53 +473,13 @@ export const cliErrors = errorTable({
   ],
   NOT_A_REPOSITORY: (folder: string, said: string) => [
     `${folder} is not in a git repository with a work tree.`,
-    `Bisect searches commits. Git said: ${said || 'nothing'}`,
+    `--base compares with a commit. Git said: ${said || 'nothing'}`,
     'Change to the repository of the agent and start again.',
   ],
   UNKNOWN_REVISION: (revision: string, top: string) => [
     `There is no commit "${revision}".`,
     `The repository ${top} has no branch, tag or commit with this name.`,
     'See `git log --oneline`; in a shallow clone, run `git fetch --unshallow` first.',
-  ],
-  OUTSIDE_REPOSITORY: (what: string, top: string) => [
-    `The run was recorded outside of this repository: ${what}.`,
-    `Commits of ${top} do not change that program.`,
-    'Start again in the repository where the run was recorded.',
-  ],
-  DIRTY_TREE: (files: readonly string[]) => [
-    `The checkout has uncommitted changes in ${files.length === 1 ? 'one file' : `${files.length} files`}.`,
-    `Only commits are tested, so these changes would be ignored: ${listed(files)}.`,
-    'Commit them, or ignore them with --allow-dirty.',
-  ],
-  NOT_AN_ANCESTOR: (good: string, bad: string) => [
-    `The good commit ${good} does not come before the bad commit ${bad}.`,
-    'Bisect searches the commits between them, so the good one must be an ancestor of the bad one.',
-    `Set --good to an older commit, for example \`git merge-base ${good} ${bad}\`, or swap the two.`,
-  ],
-  BISECT_SAME_COMMIT: (commit: string) => [
-    `Good and bad are the same commit, ${commit}.`,
-    'There is nothing to search between them.',
-    'Set --good to an older commit that still behaves as recorded.',
-  ],
-  BISECT_NOT_GOOD: (commit: string, found: string) => [
-    `The good commit ${commit} is not good.`,
-    `The replay of this commit: ${found}.`,
-    'Set --good to the commit that was recorded, or pass an --oracle that this commit passes.',
-  ],
-  BISECT_NOT_BAD: (commit: string, found: string) => [
-    `The bad commit ${commit} is not bad.`,
-    `The replay of this commit: ${found}.`,
-    'Set --bad to a commit that shows the change, or pass an --oracle that distinguishes the two.',
-  ],
-  BISECT_UNTESTABLE: (which: string, commit: string, found: string) => [
-    `The ${which} commit ${commit} cannot be tested.`,
-    found,
-    'If it has to be built first, pass the build command with --run. Otherwise choose another commit.',
-  ],
-  BISECT_CUT_OFF: (id: string) => [
-    `The tape of run ${id} was cut off.`,
-    'The run was killed, so its correct outcome is not known.',
-    'Bisect with a run that reached its end.',
   ],
 
   // Tests
@@ -618,7 +583,7 @@ export const cliErrors = errorTable({
   SECRETS_FOUND: (run: string, findings: number, first: string) => [
     `Run ${run} is not passed on: it contains ${findings === 1 ? 'what looks like a secret' : `${findings} values that look like secrets`}.`,
     `The first is in ${first}. An older version recorded it, or the recorder did not recognise it.`,
-    `List them with \`retake scan ${run}\`, write a copy without them with \`retake scrub ${run}\`, or add --allow-secrets.`,
+    `List them with \`retake scrub --check ${run}\`, write a copy without them with \`retake scrub ${run}\`, or add --allow-secrets.`,
   ],
   SCRUB_WOULD_OVERWRITE: (file: string) => [
     `The scrubbed copy would replace ${file}.`,
@@ -651,7 +616,7 @@ export const cliErrors = errorTable({
   APPROVAL_NOT_PENDING: (id: string) => [
     `No call with the id ${id} is waiting for approval.`,
     'It was already decided, it timed out, its program ended, or it never existed.',
-    'Run `retake approvals` to list the waiting calls.',
+    'Run `retake guard approvals` to list the waiting calls.',
   ],
   TOOL_NOT_GUARDABLE: (name: string, what: string) => [
     `"${name}" cannot be guarded.`,

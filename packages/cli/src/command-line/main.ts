@@ -1,5 +1,6 @@
-import { WRONG_USAGE } from '@retake/runner/command-line'
+import { generalHelp, WRONG_USAGE } from '@retake/runner/command-line'
 import { version } from '@retake/runner/package-root'
+import { widthOf } from '@retake/runner/terminal'
 import { verbs } from '../verbs/index.js'
 
 export async function main(args: readonly string[]): Promise<void> {
@@ -20,10 +21,10 @@ async function run(args: readonly string[]): Promise<number> {
   }
   if (/^(--version|-v|-V)$/.test(first)) console.log(version())
   else if (/^(--help|-h)$/.test(first) || (first === 'help' && rest[0] === undefined))
-    console.log(generalHelp())
+    console.log(generalHelp(verbs, widthOf(process.stdout)))
   else {
     const { runVerb } = await import('./run-verb.js')
-    return first === 'help' ? runVerb(rest[0] ?? '', ['--help']) : runVerb(first, rest)
+    return runVerb(first === 'help' ? [...rest, '--help'] : args)
   }
   return 0
 }
@@ -44,24 +45,3 @@ Then:
 
 In a server, record each request: npx retake docs library
 All commands: npx retake --help`
-
-function generalHelp(): string {
-  const width = Math.max(...Object.keys(verbs).map((name) => name.length))
-  return `Retake: a flight recorder for AI agents
-
-usage: retake <command> [options]
-
-${Object.entries(verbs)
-  .map(([name, [summary]]) => `  ${name.padEnd(width)}  ${summary}`)
-  .join('\n')}
-
-<run> is an id, the first characters of an id, the path of a tape, \`last\`,
-\`last~1\` (the run before the last one) or \`last:failed\`.
-Results go to stdout, everything else to stderr. --json works everywhere.
-Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command found something
-(such as a difference), 4 credentials missing, 5 not tried because a sandbox is
-missing, 130 interrupted.
-
-\`retake <command> --help\` explains a command and shows examples. \`retake docs\`
-prints the documentation and explains error codes.`
-}

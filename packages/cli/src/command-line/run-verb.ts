@@ -1,41 +1,49 @@
 import { closestName } from '@retake/engine/errors'
-import { Interrupted, signalExitCode } from '@retake/runner/command-line'
+import {
+  errorLines,
+  exitCodeOf,
+  explainOrThrow,
+  findCommand,
+  Interrupted,
+  ownArguments,
+  parseVerb,
+  partsOf,
+  signalExitCode,
+  type Verb,
+  verbHelp,
+} from '@retake/runner/command-line'
 import { loadConfig } from '@retake/runner/config'
 import { cliErrors, RunNotTrusted } from '@retake/runner/errors'
 import { widthOf } from '@retake/runner/terminal'
 import { missingCapabilities } from '../verbs/capabilities.js'
 import { verbs } from '../verbs/index.js'
-import { verbHelp } from '@retake/runner/command-line'
 import { observeVerb } from './observe-verb.js'
-import { errorLines, exitCodeOf, explainOrThrow } from '@retake/runner/command-line'
-import { ownArguments, parseVerb } from '@retake/runner/command-line'
 
-export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
-  observeVerb(name, () => runNamed(name, args))
+export const runVerb = (args: readonly string[]): Promise<number> =>
+  observeVerb(args[0] ?? '', () => runCommand(args))
 
-async function runNamed(name: string, args: readonly string[]): Promise<number> {
+async function runCommand(words: readonly string[]): Promise<number> {
   // An unknown command has no agent that could own --json.
-  let jsonTo: NodeJS.WriteStream | undefined = args.includes('--json') ? process.stdout : undefined
+  let jsonTo: NodeJS.WriteStream | undefined = words.includes('--json') ? process.stdout : undefined
   try {
-    const entry = verbs[name]
-    if (entry === undefined) {
-      const similar = closestName(name, Object.keys(verbs))
-      const missing = similar === undefined ? missingCapabilities() : []
-      throw missing.length === 0
-        ? cliErrors.UNKNOWN_COMMAND(name, similar)
-        : cliErrors.CAPABILITY_MISSING(`The command "${name}"`, missing)
+    const [first = ''] = words
+    if (verbs[first] === undefined && closestName(first, Object.keys(verbs)) === undefined) {
+      const missing = missingCapabilities()
+      if (missing.length > 0) throw cliErrors.CAPABILITY_MISSING(`The command "${first}"`, missing)
     }
-    const [summary, load] = entry
+    const { name, summary, args, load } = findCommand(verbs, words)
+    const help = (verb?: Verb): number => {
+      console.log(verbHelp(name, summary, verb, partsOf(verbs, name), widthOf(process.stdout)))
+      return 0
+    }
+    if (load === undefined) return help()
     const { default: verb } = await load()
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
     // Until the arguments are parsed, any --json counts that cannot belong to the agent.
     jsonTo = ownArguments(verb, args).includes('--json') ? stream : undefined
     const { options, positionals } = parseVerb(name, verb, args)
     jsonTo = options.json ? stream : undefined
-    if (options.flag('help')) {
-      console.log(verbHelp(name, summary, verb, widthOf(process.stdout)))
-      return 0
-    }
+    if (options.flag('help')) return help(verb)
     await loadConfig(process.cwd())
     if (options.flag('trust')) (await import('@retake/runner/agent')).trustEverything()
     return await runTrusted(() => verb.run(options, positionals))

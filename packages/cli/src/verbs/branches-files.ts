@@ -60,6 +60,7 @@ export default {
   description: `Forks and reruns do not change your files: what they write is stored beside their
 tape. This command shows how these files differ from those on disk.`,
   options: {
+    '--files': 'show the files of one branch',
     '--diff': 'show the differences inside the files',
     '--keep':
       'apply the changes to the disk, deletions included; with a folder, copy added and changed files there instead',
@@ -67,10 +68,10 @@ tape. This command shows how these files differ from those on disk.`,
     ...DIR_OPTION,
   },
   examples: [
-    'retake files last --diff',
-    'retake files last --keep',
-    'retake files last --keep ./from-the-fork',
-    'retake files last --discard',
+    'retake branches --files last --diff',
+    'retake branches --files last --keep',
+    'retake branches --files last --keep ./from-the-fork',
+    'retake branches --files last --discard',
   ],
   run(options, [name = '', to]) {
     const isApplied = options.flag('keep')

@@ -33,8 +33,8 @@ import path from 'node:path'
 export default {
   arguments: '<run> [expression]',
   description: `Replays the program offline and evaluates the expression each time the line is
-about to run, like a log statement added afterwards. An expression with side effects fails: its
-error is printed, and the run is not affected.
+about to run, like a log statement added afterwards. \`retake eval\` is short for it. An expression
+with side effects fails: its error is printed, and the run is not affected.
 
 With --all, does this for every recorded run, in parallel; the only argument is the expression.
 --by outcome counts in how many failed and passed runs each value occurred.`,
@@ -49,9 +49,9 @@ With --all, does this for every recorded run, in parallel; the only argument is 
     '--json': 'print one JSON object per hit: hit, step, seq, value',
   },
   examples: [
-    `retake eval last --at src/agent.ts:42 'messages.length'`,
-    `retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
-    `retake eval --all --since 7d --at src/agent.ts:42 'cart.total' --by outcome`,
+    `retake debug eval last --at src/agent.ts:42 'messages.length'`,
+    `retake debug eval last --at agent.ts:17 '{ city, price }' --json`,
+    `retake debug eval --all --at src/agent.ts:42 'cart.total' --by outcome`,
   ],
   async run(options, [name = '', expression]) {
     if (options.flag('all')) {

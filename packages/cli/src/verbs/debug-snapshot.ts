@@ -17,7 +17,7 @@ what changed since the previous step.`,
     ...NODE_PROGRAM_OPTIONS,
     '--json': 'print the file and the number of states as JSON',
   },
-  examples: ['retake snapshot last', 'retake snapshot last --every 10'],
+  examples: ['retake debug snapshot last', 'retake debug snapshot last --every 10'],
   async run(options, [name = '']) {
     const every = options.number('every', { least: 1 }) ?? 1
     const json = options.json

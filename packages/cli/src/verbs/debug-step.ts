@@ -12,9 +12,9 @@ const MEBIBYTE = 2 ** 20
 
 export default {
   arguments: '<run>',
-  description: `Replays the program offline and stops where the answer of a step reached it. Steps
-are in the order of their answers. To go back, Retake continues from a keyframe: a paused process
-that was created along the way, in the background.
+  description: `Replays the program offline and stops where the answer of a step reached it.
+\`retake step\` is short for it. Steps are in the order of their answers. To go back, Retake continues
+from a keyframe: a paused process that was created along the way, in the background.
 
 Commands, one per line: next, back, lane, continue [expr], jump N, locals, stack, reverse-continue
 <expr>, print <expr>, watch <expr>, unwatch <expr>, list, help, quit. On a terminal, Ctrl-C cancels
@@ -28,10 +28,10 @@ side effects are refused.`,
     '--json': 'print one JSON object per command',
   },
   examples: [
-    'retake step last',
-    'retake step last --at 12',
-    `echo 'reverse-continue total < 0' | retake step last --at 40`,
-    String.raw`printf 'jump 3\nprint messages.length\n' | retake step last --json`,
+    'retake debug step last',
+    'retake debug step last --at 12',
+    `echo 'reverse-continue total < 0' | retake debug step last --at 40`,
+    String.raw`printf 'jump 3\nprint messages.length\n' | retake debug step last --json`,
   ],
   async run(options, [name = '']) {
     const keyframes = options.number('keyframes', { least: 0, most: 64 })

@@ -1,39 +1,168 @@
 import type { VerbTable } from '@retake/runner/command-line'
 import { capabilityVerbs } from './capabilities.js'
 
-/** Commands, in the order in which a newcomer needs them. */
+/** The commands of this package. */
+const ownVerbs: VerbTable = {
+  demo: {
+    group: 'Record',
+    summary: 'See how Retake works',
+    load: () => import('./demo.js'),
+  },
+  record: {
+    group: 'Record',
+    summary: 'Run and record an agent',
+    load: () => import('./record.js'),
+  },
+  replay: {
+    group: 'Record',
+    summary: 'Run it again, offline',
+    load: () => import('./replay.js'),
+  },
+  verify: {
+    group: 'Record',
+    summary: 'Check that runs replay',
+    load: () => import('./verify.js'),
+  },
+  resume: {
+    group: 'Record',
+    summary: 'Continue a stopped run',
+    load: () => import('./resume.js'),
+  },
+  test: {
+    group: 'Record',
+    summary: 'Write a test from a run',
+    load: () => import('./test.js'),
+  },
+  trust: {
+    group: 'Record',
+    summary: 'Trust a run from others',
+    load: () => import('./trust.js'),
+  },
+  proxy: {
+    group: 'Record',
+    summary: 'Record other languages',
+    load: () => import('./proxy.js'),
+  },
+  doctor: {
+    group: 'Record',
+    summary: 'Find nondeterminism',
+    load: () => import('./doctor.js'),
+  },
+  docs: {
+    group: 'Record',
+    summary: 'Read the documentation',
+    load: () => import('./docs.js'),
+  },
+  list: {
+    group: 'Look',
+    summary: 'List runs, newest first',
+    load: () => import('./list.js'),
+  },
+  show: {
+    group: 'Look',
+    summary: 'Show the steps of a run',
+    load: () => import('./show.js'),
+  },
+  diff: {
+    group: 'Look',
+    summary: 'Compare two runs',
+    load: () => import('./diff.js'),
+  },
+  locate: {
+    group: 'Look',
+    summary: 'Trace a value',
+    load: () => import('./locate.js'),
+  },
+  tag: {
+    group: 'Look',
+    summary: 'Add tags and notes',
+    load: () => import('./tag.js'),
+  },
+  rm: {
+    group: 'Look',
+    summary: 'Remove or restore runs',
+    load: () => import('./rm.js'),
+  },
+  debug: {
+    group: 'Change',
+    summary: 'Look inside a run',
+  },
+  'debug step': {
+    summary: 'Step through a run, forward and back',
+    load: () => import('./debug-step.js'),
+  },
+  'debug eval': {
+    summary: 'Print the value of an expression at a line',
+    load: () => import('./debug-eval.js'),
+  },
+  'debug snapshot': {
+    summary: "Capture the program's state at every step",
+    load: () => import('./debug-snapshot.js'),
+  },
+  step: { shortFor: 'debug step' },
+  eval: { shortFor: 'debug eval' },
+  fork: {
+    group: 'Change',
+    summary: 'Change a step, run on',
+    load: () => import('./fork.js'),
+  },
+  rerun: {
+    group: 'Change',
+    summary: "Run today's code",
+    load: () => import('./rerun.js'),
+  },
+  branches: {
+    group: 'Change',
+    summary: 'Show what was tried',
+    load: () => import('./branches.js'),
+  },
+  'branches --files': {
+    summary: 'Show, apply or discard the files of a branch',
+    load: () => import('./branches-files.js'),
+  },
+  scrub: {
+    group: 'Share',
+    summary: 'Copy without secrets',
+    load: () => import('./scrub.js'),
+  },
+  'scrub --check': {
+    summary: 'Find secrets in tapes, reports and other files',
+    load: () => import('./scrub-check.js'),
+  },
+  server: {
+    group: 'Share',
+    summary: 'Start a team server',
+    load: () => import('./server.js'),
+  },
+  worker: {
+    group: 'Share',
+    summary: 'Run jobs of the server',
+    load: () => import('./worker.js'),
+  },
+  login: {
+    group: 'Share',
+    summary: 'Sign in to the server',
+    load: () => import('./login.js'),
+  },
+  push: {
+    group: 'Share',
+    summary: 'Send runs to the team',
+    load: () => import('./push.js'),
+  },
+  pull: {
+    group: 'Share',
+    summary: 'Fetch runs of the team',
+    load: () => import('./pull.js'),
+  },
+  gc: { nowCalled: 'retake rm --older-than <age>' },
+  prune: { nowCalled: 'retake rm --older-than <age> --purge' },
+  snapshot: { nowCalled: 'retake debug snapshot' },
+  files: { nowCalled: 'retake branches --files' },
+  scan: { nowCalled: 'retake scrub --check' },
+}
+
+/** All commands. In `retake --help`, each group has them in this order. */
 export const verbs: VerbTable = {
-  demo: ['Record, replay and fork a demo agent with a bug', () => import('./demo.js')],
-  record: ['Run an agent and record everything it touches', () => import('./record.js')],
-  list: ['List the runs in this folder, newest first', () => import('./list.js')],
-  show: ['Show the steps of a run, or one step in full', () => import('./show.js')],
-  tag: ['Tag a run, or add a note to it', () => import('./tag.js')],
-  diff: ['Compare two runs step by step', () => import('./diff.js')],
-  locate: ['Find where a value came from and where it went', () => import('./locate.js')],
-  replay: ['Run a recorded program again, offline', () => import('./replay.js')],
-  step: ['Step through a run, forward and back', () => import('./debug-step.js')],
-  eval: ['Print the value of an expression at a line', () => import('./debug-eval.js')],
-  snapshot: ["Capture the program's state at every step", () => import('./debug-snapshot.js')],
-  fork: ['Change a step, and continue live from there', () => import('./fork.js')],
-  rerun: ["Run today's code, and pay only for what changed", () => import('./rerun.js')],
-  resume: ['Continue a run that was killed or failed', () => import('./resume.js')],
-  branches: ['Show the forks, reruns and resumes of a run', () => import('./branches.js')],
-  files: ['Show, apply or discard the files of a branch', () => import('./branches-files.js')],
-  verify: ['Check that tapes are intact and still replay', () => import('./verify.js')],
-  test: ['Write a test that replays a run', () => import('./test.js')],
-  trust: ['Allow a run from another machine to start here', () => import('./trust.js')],
-  proxy: ['Record and replay any language over HTTP', () => import('./proxy.js')],
-  doctor: ['Find every source of nondeterminism', () => import('./doctor.js')],
-  docs: ['Read the documentation, or look up an error', () => import('./docs.js')],
-  rm: ['Remove runs and everything that belongs to them', () => import('./rm.js')],
-  gc: ['Remove runs by age, size and outcome; restore them', () => import('./gc.js')],
-  prune: ['Remove old runs, except pinned ones', () => import('./prune.js')],
-  scan: ['Find secrets in tapes, reports and other files', () => import('./scrub-check.js')],
-  scrub: ['Write a copy of a run without its secrets', () => import('./scrub.js')],
-  server: ['Serve the runs of a team', () => import('./server.js')],
-  worker: ['Run the jobs of a team server on this machine', () => import('./worker.js')],
-  login: ['Sign in to a team server', () => import('./login.js')],
-  push: ['Send runs to a team server', () => import('./push.js')],
-  pull: ['Fetch runs from a team server', () => import('./pull.js')],
+  ...ownVerbs,
   ...(await capabilityVerbs()),
 }

@@ -44,7 +44,7 @@ Options go before the file.`,
       'also record each Node program that the agent starts, on a separate tape, so that `retake blame` searches its steps',
     ...DURABILITY_OPTION,
     '--sign':
-      'sign the seal with the key of this machine, and let `retake receipt` disclose single steps; also `seal: { sign: true }` in retake.config',
+      'sign the seal with the key of this machine, and let `retake receipt make` disclose single steps; also `seal: { sign: true }` in retake.config',
     '--redact <rule>...':
       'replace personal data by pseudonyms before it is written: email, phone, card, iban, ip, id, content, names:<file>, module:<file>, or a regular expression; also `recording: { redact }` in retake.config; repeatable',
     '--push':

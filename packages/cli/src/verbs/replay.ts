@@ -105,7 +105,7 @@ async function replayToStep(
 
 /** An unwrapped tool has no event at which the program could be paused inside of it. */
 const inferredHint = ({ number }: Step): string =>
-  `The tool is a plain function. To stop before it runs: --step ${number}. To look inside: \`retake eval <run> --at <file>:<line> <expression>\`.`
+  `The tool is a plain function. To stop before it runs: --step ${number}. To look inside: \`retake debug eval <run> --at <file>:<line> <expression>\`.`
 
 const headOf = (step: Step, { paint, width }: Look): string => {
   const when = step.answerSeqs.length > 0 ? 'its answer has arrived' : 'it has no answer'

@@ -8,7 +8,7 @@ export default {
   description: `Runs today's code against a recorded run. Requests that are on the tape get their
 recorded answers at no cost; only the others are sent. Log lines, clock reads and random values may
 change. Project files are read from disk. The result is recorded as a branch of the old run; files
-that it writes go to a separate folder (\`retake files\`).`,
+that it writes go to a separate folder (\`retake branches --files\`).`,
   options: {
     '--from <step>':
       'serve all steps before this one, even if their requests differ, and go live from there',

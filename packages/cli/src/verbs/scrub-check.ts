@@ -20,13 +20,14 @@ do not change the exit code, and no command refuses a run because of them.
 Exit code 3 if there are findings, or if a file cannot be read completely: a damaged tape, or
 compressed content of more than 8 MB.`,
   options: {
+    '--check': 'search for secrets; write no copy',
     '--sarif <file>': 'also write the findings to this file as SARIF 2.1.0, for code scanning',
     ...DIR_OPTION,
   },
   examples: [
-    'retake scan last',
-    'retake scan .retake test/tapes',
-    'retake scan . --sarif secrets.sarif',
+    'retake scrub --check last',
+    'retake scrub --check .retake test/tapes',
+    'retake scrub --check . --sarif secrets.sarif',
   ],
   run(options, names) {
     const files = names.flatMap((name) => filesToScan(name, () => options.store))

@@ -15,13 +15,13 @@ import { fromHere, printJson } from '@retake/runner/terminal'
 export default {
   arguments: '<run>',
   description: `Writes a copy of a tape without secrets and personal data. Every secret that
-\`retake scan\` finds is replaced by a placeholder, and personal data by pseudonyms. The original
+\`retake scrub --check\` finds is replaced by a placeholder, and personal data by pseudonyms. The original
 is not changed. The copy of a branch includes its parents.
 
 A pseudonym has the length and shape of the original value. The same value gets the same pseudonym
 in all runs that are scrubbed with the same key, so copies can be read, compared and replayed.
 
-With --vault, the encrypted original is written beside the copy. With the key (\`retake keys\`, or
+With --vault, the encrypted original is written beside the copy. With the key (\`retake receipt keys\`, or
 RETAKE_VAULT_KEY), \`retake replay\` and \`retake verify\` of the copy use the original, and
 --restore writes it again, byte for byte.`,
   options: {

@@ -313,7 +313,7 @@ with 3.`,
   options: {
     '--step <N>': 'show one step in full: messages, request and answer, result',
     '--state':
-      "with --step: also show the program's state, and what changed since the step before; capture it with `retake snapshot`",
+      "with --step: also show the program's state, and what changed since the step before; capture it with `retake debug snapshot`",
     ...DIR_OPTION,
   },
   examples: [

@@ -9,8 +9,8 @@ export default {
   arguments: '<run> [+tag or -tag...]',
   description: `Adds and removes tags of a run, and sets its note. Without changes, prints them.
 Tags and notes are in a file beside the tape; the tape never changes. \`retake list --tag\` finds
-runs by tag. \`retake gc\` and \`prune\` never remove runs with the tag \`pin\`, and no command
-removes a run with the tag \`hold\`.`,
+runs by tag. \`retake rm\` removes no run with the tag \`pin\`, and no command removes a run with
+the tag \`hold\`.`,
   options: {
     '--note <text>': 'set the note of the run; an empty text removes it',
     ...DIR_OPTION,

@@ -54,7 +54,7 @@ export interface RecordOptions {
    */
   readonly durability?: Durability
   /**
-   * Signs the seal with the key of this machine and user (`retake keys`), and records the run so
+   * Signs the seal with the key of this machine and user (`retake receipt keys`), and records the run so
    * that a receipt can disclose single steps (default: false).
    */
   readonly sign?: boolean

@@ -8,7 +8,7 @@ import { waitFor } from '../limits/clock.js'
 
 const POLL_MS = 150
 
-/** Writes the request beside the tape, for `retake ui` and `retake approvals`, and waits for a decision. */
+/** Writes the request beside the tape, for `retake ui` and `retake guard approvals`, and waits for a decision. */
 export async function requestInFolder(
   request: ApprovalRequest,
   signal: AbortSignal,

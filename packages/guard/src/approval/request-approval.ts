@@ -42,13 +42,13 @@ export type Approver = (
 
 export interface ApprovalOptions {
   /**
-   * Who decides: a function, the terminal, a user of `retake ui` or `retake approvals` (`viewer`),
+   * Who decides: a function, the terminal, a user of `retake ui` or `retake guard approvals` (`viewer`),
    * or the members of the project in RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY (`team`).
    * Without an approver, calls that need approval are denied.
    */
   readonly ask?: Approver | 'terminal' | 'viewer' | 'team'
   /**
-   * Public keys (PEM) of approvers on other machines, as printed by `retake approvals key`. The key
+   * Public keys (PEM) of approvers on other machines, as printed by `retake guard approvals key`. The key
    * of a team server can also be set in RETAKE_APPROVAL_KEY.
    */
   readonly keys?: readonly string[]

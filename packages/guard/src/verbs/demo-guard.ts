@@ -12,7 +12,7 @@ one with a tool that breaks its contract. Then replays the first: no tool runs a
 decisions are the same. The programs are copied to .retake/sample each time. To try a change, edit
 one and run it with \`retake record\`. No key is needed.`,
   options: { '--json': 'print only the results, as JSON' },
-  examples: ['retake sample', 'retake record .retake/sample/policy.ts'],
+  examples: ['retake demo guard', 'retake record .retake/sample/policy.ts'],
   async run(options) {
     const tour = new Tour({ isQuiet: options.json })
     const folder = copyShipped('sample', [POLICY, CONTRACT])
@@ -41,7 +41,7 @@ const CONTRACT = 'contract.ts'
 function nextSteps(folder: ShippedFolder, run: string): string[] {
   const { where } = folder
   return [
-    [`retake audit ${run}${where}`, 'which rule decided what'],
+    [`retake guard audit ${run}${where}`, 'which rule decided what'],
     [`retake show ${run}${where}`, 'its steps'],
     [`retake ui${where}`, 'see all of this in the browser'],
     [`retake record${where} ${folder.pathOf(POLICY)}`, 'run it again, after a change'],

@@ -26,9 +26,9 @@ call waits if an \`ask\` rule matches it and the guard has \`approval: { ask: 'v
     '--json': 'print one call per line as JSON',
   },
   examples: [
-    'retake approvals',
-    'retake approvals approve 3f2a9c01',
-    `retake approvals refuse 3f2a9c01 --reason 'wrong customer'`,
+    'retake guard approvals',
+    'retake guard approvals approve 3f2a9c01',
+    `retake guard approvals refuse 3f2a9c01 --reason 'wrong customer'`,
   ],
   run(options, [what, id = '']) {
     const waiting = waitingIn(options.store)

@@ -189,7 +189,7 @@ function auditHtml({ tape, guards, calls, savings }: Audit): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="generator" content="retake audit ${escape(version())}">
+<meta name="generator" content="retake guard audit ${escape(version())}">
 <title>Audit of run ${escape(tape.run)}</title>
 <style>${STYLE}</style>
 </head>
@@ -372,7 +372,7 @@ Calls in doubt are marked. If the tape was changed, nothing is listed, and the e
     '--html <file>': 'write an HTML page without scripts',
     ...DIR_OPTION,
   },
-  examples: ['retake audit last', 'retake audit last --html audit.html'],
+  examples: ['retake guard audit last', 'retake guard audit last --html audit.html'],
   run(options, [name = '']) {
     const audited = auditRun(options.openRun(name))
     const file = options.text('html')

@@ -125,9 +125,9 @@ shows the evidence.`,
     ...DIR_OPTION,
   },
   examples: [
-    'retake policy check policy.yaml --tools refund,send_email',
-    'retake policy test policy.yaml --tapes test/tapes',
-    'retake policy suggest last --deny-step 4 --tapes test/tapes',
+    'retake guard policy check policy.yaml --tools refund,send_email',
+    'retake guard policy test policy.yaml --tapes test/tapes',
+    'retake guard policy suggest last --deny-step 4 --tapes test/tapes',
   ],
   run(options, [what, name = '']) {
     return ACTIONS[what as keyof typeof ACTIONS](name, options)

@@ -19,8 +19,28 @@ offers.suggestRule = async () => {
 
 /** The commands of this package. */
 export const guardVerbs: VerbTable = {
-  sample: ['Try guarded tools: policy, contract, replay', () => import('./demo-guard.js')],
-  approvals: ['List and decide tool calls awaiting approval', () => import('./guard-approvals.js')],
-  audit: ['Show guarded tool calls and the rules applied', () => import('./guard-audit.js')],
-  policy: ['Check, test and suggest policies for tools', () => import('./guard-policy.js')],
+  guard: {
+    group: 'Improve',
+    summary: 'Rules for tool calls',
+  },
+  'guard policy': {
+    summary: 'Check, test and suggest policies for tools',
+    load: () => import('./guard-policy.js'),
+  },
+  'guard approvals': {
+    summary: 'List and decide tool calls awaiting approval',
+    load: () => import('./guard-approvals.js'),
+  },
+  'guard audit': {
+    summary: 'Show guarded tool calls and the rules applied',
+    load: () => import('./guard-audit.js'),
+  },
+  'demo guard': {
+    summary: 'Try guarded tools: policy, contract, replay',
+    load: () => import('./demo-guard.js'),
+  },
+  policy: { nowCalled: 'retake guard policy' },
+  approvals: { nowCalled: 'retake guard approvals' },
+  audit: { nowCalled: 'retake guard audit' },
+  sample: { nowCalled: 'retake demo guard' },
 }

@@ -4,9 +4,32 @@ offers.sendVerbSpan = async () => (await import('../portable/verb-span.js')).sen
 
 /** The commands of this package. */
 export const interopVerbs: VerbTable = {
-  receipt: ['Prove single steps of a run, and hide the rest', () => import('./receipt-make.js')],
-  'verify-receipt': ['Check a receipt, offline', () => import('./receipt-check.js')],
-  keys: ['Manage the keys that sign and verify runs', () => import('./receipt-keys.js')],
-  export: ['Export a run for other tools', () => import('./export.js')],
-  import: ['Import traces from other tools as runs', () => import('./import.js')],
+  receipt: {
+    group: 'Share',
+    summary: 'Prove single steps',
+  },
+  'receipt make': {
+    summary: 'Prove single steps of a run, and hide the rest',
+    load: () => import('./receipt-make.js'),
+  },
+  'receipt check': {
+    summary: 'Check a receipt, offline',
+    load: () => import('./receipt-check.js'),
+  },
+  'receipt keys': {
+    summary: 'Manage the keys that sign and verify runs',
+    load: () => import('./receipt-keys.js'),
+  },
+  export: {
+    group: 'Share',
+    summary: 'Export to other tools',
+    load: () => import('./export.js'),
+  },
+  import: {
+    group: 'Share',
+    summary: 'Import from other tools',
+    load: () => import('./import.js'),
+  },
+  'verify-receipt': { nowCalled: 'retake receipt check' },
+  keys: { nowCalled: 'retake receipt keys' },
 }

@@ -11,21 +11,21 @@ import { printable } from '@retake/runner/terminal'
 
 export default {
   arguments: '[file]',
-  description: `Checks a receipt of \`retake receipt\`, offline and without the tape: that each
+  description: `Checks a receipt of \`retake receipt make\`, offline and without the tape: that each
 event is on the sealed tape, unchanged and at its position, and who signed the seal and the
 receipt. Exit code 3 if it is not valid. The labels of steps and the choice of events are not
 proven; they are the issuer's word.`,
   options: {
     '--key <key>':
-      'the key that must have signed the seal: a name of `retake keys`, the key itself or a PEM file',
+      'the key that must have signed the seal: a name of `retake receipt keys`, the key itself or a PEM file',
     '--tape <run>': 'also check that the receipt is about this tape',
     '--page <file>': 'write a page that checks receipts in a browser, offline',
     ...DIR_OPTION,
   },
   examples: [
-    'retake verify-receipt refund.receipt.json',
-    'retake verify-receipt refund.receipt.json --key build-server',
-    'retake verify-receipt --page check-receipts.html',
+    'retake receipt check refund.receipt.json',
+    'retake receipt check refund.receipt.json --key build-server',
+    'retake receipt check --page check-receipts.html',
   ],
   async run(options, [file]) {
     const page = options.text('page')
@@ -35,7 +35,7 @@ proven; they are the issuer's word.`,
         options.print({ page }, () => [`written to ${page}`])
         return 0
       }
-      throw usageError('Missing argument <file>.', 'For example: retake verify-receipt r.json.')
+      throw usageError('Missing argument <file>.', 'For example: retake receipt check r.json.')
     }
     const key = options.text('key')
     const expected = key === undefined ? undefined : findKey(key)

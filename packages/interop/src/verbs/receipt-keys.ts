@@ -33,10 +33,10 @@ removes that name.`,
       'with new and import: rename the old key file and keep its public key, so that old receipts still show their owner',
   },
   examples: [
-    'retake keys',
-    'retake keys export seal',
-    'retake keys trust build-server build-server.pem',
-    'retake keys import seal-key.pem',
+    'retake receipt keys',
+    'retake receipt keys export seal',
+    'retake receipt keys trust build-server build-server.pem',
+    'retake receipt keys import seal-key.pem',
   ],
   run(options, [what, name = '', key = '']) {
     if (what === 'new') return create(options, () => ownOrNewKey('seal'))
@@ -99,7 +99,9 @@ function list({ json }: Options): number {
   ]
   if (json) for (const each of keys) printJson(each)
   else if (keys.length === 0)
-    process.stderr.write('no keys yet; `retake keys new` and `retake record --sign` create one\n')
+    process.stderr.write(
+      'no keys yet; `retake receipt keys new` and `retake record --sign` create one\n',
+    )
   else {
     const rows = keys.map(({ name, key, purpose = 'trusted' }) => [name, purpose, key])
     // A truncated key could not be compared.

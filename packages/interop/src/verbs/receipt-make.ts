@@ -17,7 +17,7 @@ export default {
   description: `Writes a receipt: a file that proves selected steps of a run to somebody who does
 not have its tape, and hides everything else. For each step, it contains the call, the guard rule
 that decided about it, its approval, the Merkle proof that it is on the tape, and the signature of
-the seal. The receipt is signed with your key (\`retake keys\`). \`retake verify-receipt\` checks
+the seal. The receipt is signed with your key (\`retake receipt keys\`). \`retake receipt check\` checks
 it.
 
 Use it with runs that were recorded with --sign: their seal is signed, each step can be disclosed
@@ -35,8 +35,8 @@ separately, and the content of hidden steps cannot be guessed.`,
     '--json': 'with --out or --html: print a summary as JSON',
   },
   examples: [
-    'retake receipt last --steps 3 --out refund.receipt.json',
-    'retake receipt last --steps 3,4 --answers --html refund.html',
+    'retake receipt make last --steps 3 --out refund.receipt.json',
+    'retake receipt make last --steps 3,4 --answers --html refund.html',
   ],
   async run(options, [name = '']) {
     const tape = options.openRun(name)

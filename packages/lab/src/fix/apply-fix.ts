@@ -17,7 +17,7 @@ import type { FileEdit } from '../proof/candidates.js'
 import type { ProvenFix } from '../proof/prove-fixes.js'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
-import { GitRepository } from '../bisect/git-repository.js'
+import { GitRepository } from '../worktree/git-repository.js'
 import { folderBesideRuns, isAlive } from '@retake/runner/runs'
 import { insideOf } from './project-copy.js'
 

@@ -21,7 +21,7 @@ import { codeOf, entryOf, movedHere, sourceFiles } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
 import { foldersUp } from '@retake/runner/package-root'
-import { linkModules, makeTwinFolder } from '../bisect/try-commit.js'
+import { linkModules, makeTwinFolder } from '../worktree/checkout.js'
 import { viewRun } from '@retake/runner/runs'
 
 /** Folders that are not copied: installed packages are linked, the others are not code. */

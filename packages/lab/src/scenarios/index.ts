@@ -1,4 +1,4 @@
-/** Planted failures and scores, for `retake bench blame`, benchmarks and tests. */
+/** Planted failures and scores, for `retake blame --validate`, benchmarks and tests. */
 export { CountedForks } from '../search/classic-view.js'
 export { upTo } from '../search/step-set.js'
 export { COMPETING_FAULTS, SCENARIO_NAMES, SCENARIOS } from './scenarios.js'

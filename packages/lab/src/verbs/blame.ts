@@ -15,7 +15,6 @@ import {
 } from '../blame/search-run.js'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { prepareSearch, readSearchSettings } from '../blame/read-search.js'
-import { runValidation } from '../blame/validate-blame.js'
 import { checkPriced, confirmCost } from '@retake/runner/command-line'
 import { FOUND, Interruption } from '@retake/runner/command-line'
 import { ORACLE_OPTIONS } from '@retake/runner/oracle'
@@ -59,7 +58,6 @@ or a race was found, 1 if not, 0 if the run passes.`,
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...PROGRAM_OPTIONS,
     '--demo': 'instead: record the agent of retake demo and blame that run',
-    '--validate': 'instead: blame agents with known faults and score the result',
   },
   examples: [
     'retake blame last',
@@ -70,15 +68,12 @@ or a race was found, 1 if not, 0 if the run passes.`,
     'retake blame --demo',
   ],
   async run(options, [name]) {
-    const takesNone = (['validate', 'demo'] as const).find((option) => options.flag(option))
-    if (takesNone !== undefined && name !== undefined)
-      throw usageError(`--${takesNone} takes no run.`, 'It records one itself.')
-    const own = (['oracle', 'free', 'simulator'] as const).find((option) => options.has(option))
-    if (takesNone !== undefined && own !== undefined)
-      throw usageError(`--${takesNone} takes no --${own}.`, 'It brings its own.')
-    if (takesNone === 'validate') return runValidation(options)
-    if (takesNone === 'demo')
+    if (options.flag('demo')) {
+      if (name !== undefined) throw usageError('--demo takes no run.', 'It records one itself.')
+      const own = ['oracle', 'free', 'simulator'].find((option) => options.has(option))
+      if (own !== undefined) throw usageError(`--demo takes no --${own}.`, 'It brings its own.')
       return blameDemo(options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE], yes: true }))
+    }
     if (name === undefined)
       throw usageError('Missing argument <run>.', 'For example: retake blame last.')
     return blameTape(options.openRun(name), options)

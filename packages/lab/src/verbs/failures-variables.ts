@@ -25,22 +25,23 @@ const DEPTH_MAX = 3
 export default {
   arguments: '',
   description: `Finds what failed runs have in common that passed runs do not. Replays each
-recorded run once, offline, and captures the variables after each step, like \`retake snapshot\`.
+recorded run once, offline, and captures the variables after each step, like \`retake debug snapshot\`.
 Then ranks predicates (a value, a bound on a number, a line that ran) by Fisher's exact test,
 corrected for the number of predicates.
 
 The result is a correlation, not a cause. Predicates that are true of the same runs are shown as
 one.`,
   options: {
+    '--variables': 'compare the variables of failed and passed runs',
     '--top <n>': `number of predicates to show (default: ${SHOWN})`,
     ...ALL_RUNS_OPTIONS,
     ...ORACLE_OPTIONS,
     ...NODE_PROGRAM_OPTIONS,
   },
   examples: [
-    'retake separate',
-    "retake separate --since 7d --oracle 'stdout:/refunded/'",
-    'retake separate --json | jq .predicates[0]',
+    'retake failures --variables',
+    "retake failures --variables --since 7d --oracle 'stdout:/refunded/'",
+    'retake failures --variables --json | jq .predicates[0]',
   ],
   async run(options) {
     const top = options.number('top', { least: 1, most: 10_000 }) ?? SHOWN

@@ -15,7 +15,7 @@ import {
 import { shareInterval } from '../compare/live-trials.js'
 import { project } from '@retake/runner/config'
 import { givenOracle, ORACLE_OPTIONS } from '@retake/runner/oracle'
-import { GitRepository } from '../bisect/git-repository.js'
+import { GitRepository } from '../worktree/git-repository.js'
 import {
   type JunitCase,
   junitReport,
@@ -40,6 +40,7 @@ Project files that the run read, such as prompts, are read as they are today. A 
 request that may have an effect gets its recorded answer if it is identical; otherwise the run is
 reported and ends there. Tapes that are broken, in doubt or not trusted are listed.`,
   options: {
+    '--code <today>': "judge what today's code does, live where it differs",
     '--times <n>': `live continuations of a changed run (default: ${TIMES})`,
     '--base <revision>':
       'also continue the code of this git revision live, from the same step, in a worktree',
@@ -55,12 +56,13 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
     ...NODE_PROGRAM_OPTIONS,
   },
   examples: [
-    "retake ci test/tapes --oracle 'stdout:/refunded/' --trust",
-    'retake ci test/tapes --oracle ./check.ts --base origin/main --yes --trust',
-    'retake ci test/tapes --oracle exit:0 --junit retake.xml --comment comment.md',
+    "retake verify --code today test/tapes --oracle 'stdout:/refunded/' --trust",
+    'retake verify --code today test/tapes --oracle ./check.ts --base origin/main',
+    'retake verify --code today test/tapes --oracle exit:0 --comment comment.md',
   ],
   async run(options, names) {
     const startedAt = new Date()
+    options.choice('code', ['today'])
     const times = options.number('times', { least: 1, most: 1000 }) ?? TIMES
     const jobs = options.jobs()
     const maxUsd = options.number('max-usd', { fraction: true })
@@ -99,7 +101,7 @@ reported and ends there. Tapes that are broken, in doubt or not trusted are list
       for (const { option, file } of reports) {
         const text =
           option === 'junit'
-            ? junitReport('retake ci', verdicts.map(corpusCase), startedAt)
+            ? junitReport('retake verify', verdicts.map(corpusCase), startedAt)
             : markdownOf(verdicts, summary.line)
         writeOrReport(file, () => writeFileSync(file, text))
       }

@@ -92,11 +92,6 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   readonly compares?: 'everything' | 'requests'
   readonly reportsDrawSites?: boolean
   readonly nodeArgs?: readonly string[]
-  /**
-   * Replays in a copy of the recorded folder; reports name the recorded one (default: this
-   * checkout, if the recorded folder is gone).
-   */
-  readonly root?: MovedRoot
   readonly entry?: string | undefined
   readonly inspectFd?: number
 }
@@ -120,7 +115,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   const report = child.report()
   if (report === undefined) throw missingReport(end)
   return {
-    ...withLocalSites(report, options.root ? undefined : movedHere(tape)),
+    ...withLocalSites(report, movedHere(tape)),
     ...defined({ signal: end.signal, entry: options.entry }),
   }
 }
@@ -142,7 +137,7 @@ export class ReplayProcess extends TaskProcess {
   constructor(tape: Tape, options: ReplayOptions = {}) {
     const { observe = false, pace = false, compares, reportsDrawSites = false } = options
     const { nodeArgs, inspectFd } = options
-    const root = options.root ?? movedHere(tape)
+    const root = movedHere(tape)
     super(
       startOf(tape, root, options.entry),
       (inside) => ({

@@ -1,17 +1,70 @@
 import { wrap } from '../terminal/terminal.js'
 import { optionsOf, type Verb } from './verb.js'
+import { type Command, commandsOf, VERB_GROUPS, type VerbTable } from './verb-table.js'
 
-export function verbHelp(name: string, summary: string, verb: Verb, width: number): string {
-  const options = optionsOf(verb).filter(([spec]) => spec !== '-h, --help')
-  const column = Math.min(26, Math.max(...options.map(([spec]) => spec.length)) + 4)
+/** Characters of a group's name and of one of the two columns beside it. */
+const GROUP_WIDTH = 9
+const COLUMN_WIDTH = 35
+
+/** The commands in their groups: two columns that fit one screen of 80×24, one column if narrower. */
+export function generalHelp(table: VerbTable, width: number): string {
+  const columns = width < GROUP_WIDTH + 2 * COLUMN_WIDTH ? 1 : 2
+  const commands = commandsOf(table)
+  const nameWidth = Math.max(...commands.map(([name, { group }]) => (group ? name.length : 0))) + 2
+  const groups = VERB_GROUPS.flatMap((group) => {
+    const cells = commands
+      .filter(([, command]) => command.group === group)
+      .map(([name, { summary }]) => name.padEnd(nameWidth) + summary)
+    const count = Math.ceil(cells.length / columns)
+    return cells.slice(0, count).map((cell, index) => {
+      const lead = (index === 0 ? group : '').padEnd(GROUP_WIDTH)
+      return `${lead}${cell.padEnd(COLUMN_WIDTH)}${cells[index + count] ?? ''}`.trimEnd()
+    })
+  })
+  return [
+    ...wrap('Retake, a flight recorder for AI agents. Usage: retake <command> [options]', width),
+    '',
+    ...groups,
+    '',
+    ...wrap('`retake <command> --help` has options and examples; `retake docs` the rest.', width),
+  ].join('\n')
+}
+
+/** The help of a command, with its subcommands and other forms. */
+export function verbHelp(
+  name: string,
+  summary: string,
+  verb: Verb | undefined,
+  parts: readonly (readonly [name: string, command: Command])[],
+  width: number,
+): string {
+  const more = parts.map(([part, command]) => [`retake ${part}`, command.summary] as const)
+  const title = verb === undefined ? 'Commands:' : 'See also, with --help:'
   return [
     summary,
     '',
     ...wrap(`usage: ${usageOf(name, verb)}`, width),
     ...paragraphs(verb).flatMap((text) => ['', ...wrap(text, width)]),
+    ...(verb === undefined ? [] : listing('Options:', optionsOf(verb), width)),
+    ...(more.length === 0 ? [] : listing(title, more, width)),
     '',
-    'Options:',
-    ...options.flatMap(([spec, help]) => {
+    ...(verb === undefined
+      ? [`\`retake ${name} <command> --help\` explains a command.`]
+      : ['Examples:', ...verb.examples.map((example) => `  ${example}`)]),
+  ].join('\n')
+}
+
+function listing(
+  title: string,
+  all: readonly (readonly [string, string])[],
+  width: number,
+): string[] {
+  const rows = all.filter(([spec]) => spec !== '-h, --help')
+  const column = Math.min(26, Math.max(...rows.map(([spec]) => spec.length)) + 4)
+  return [
+    '',
+    title,
+    ...rows.flatMap(([spec, help]) => {
       const lead = `  ${spec}`.padEnd(column)
       const [first = '', ...rest] = wrap(help, width - column)
       const indented = rest.map((line) => ' '.repeat(column) + line)
@@ -19,10 +72,7 @@ export function verbHelp(name: string, summary: string, verb: Verb, width: numbe
         ? [lead.trimEnd(), ' '.repeat(column) + first, ...indented]
         : [lead + first, ...indented]
     }),
-    '',
-    'Examples:',
-    ...verb.examples.map((example) => `  ${example}`),
-  ].join('\n')
+  ]
 }
 
 /**
@@ -32,11 +82,12 @@ export function verbHelp(name: string, summary: string, verb: Verb, width: numbe
 export function verbReference(
   name: string,
   summary: string,
-  verb: Verb,
+  verb: Verb | undefined,
+  parts: readonly (readonly [name: string, command: Command])[],
   shared: ReadonlySet<string>,
 ): string {
   const isShared = ([spec, help]: readonly [string, string]) => shared.has(optionLine(spec, help))
-  const options = optionsOf(verb)
+  const options = verb === undefined ? [] : optionsOf(verb)
   const others = options
     .filter((option) => isShared(option) && !/^(-h|--json|--dir)\b/.test(option[0]))
     .map(([spec]) => `\`${/--[\w-]+/.exec(spec)?.[0]}\``)
@@ -49,13 +100,20 @@ export function verbReference(
     ...paragraphs(verb)
       .slice(0, 1)
       .flatMap((text) => ['', text]),
-    '',
-    ...options.flatMap((option) => (isShared(option) ? [] : [optionLine(...option)])),
-    ...(others.length > 0 ? [`- also ${others.join(', ')}`] : []),
-    '',
-    '```sh',
-    ...verb.examples,
-    '```',
+    ...(parts.length === 0
+      ? []
+      : ['', `See also ${parts.map(([part]) => `\`retake ${part}\``).join(', ')}.`]),
+    ...(verb === undefined
+      ? []
+      : [
+          '',
+          ...options.flatMap((option) => (isShared(option) ? [] : [optionLine(...option)])),
+          ...(others.length > 0 ? [`- also ${others.join(', ')}`] : []),
+          '',
+          '```sh',
+          ...verb.examples,
+          '```',
+        ]),
     '',
   ].join('\n')
 }
@@ -67,17 +125,15 @@ export const optionLine = (spec: string, help: string): string =>
     .map((part, index) => (index % 2 === 1 ? part : part.replaceAll('<', String.raw`\<`)))
     .join('`')}`
 
-const usageOf = (name: string, verb: Verb): string =>
-  [
-    'retake',
-    name,
-    ...(verb.agentFollows ? ['[options]', verb.arguments] : [verb.arguments, '[options]']),
-  ]
-    .filter((part) => part !== '')
-    .join(' ')
+function usageOf(name: string, verb: Verb | undefined): string {
+  if (verb === undefined) return `retake ${name} <command>`
+  const { arguments: own, agentFollows } = verb
+  const parts = agentFollows ? ['[options]', own] : [own, '[options]']
+  return ['retake', name, ...parts].filter((part) => part !== '').join(' ')
+}
 
-const paragraphs = ({ description = '' }: Verb): string[] =>
-  description
+const paragraphs = (verb: Verb | undefined): string[] =>
+  (verb?.description ?? '')
     .split('\n\n')
     .filter((text) => text !== '')
     .map((text) => text.replaceAll('\n', ' '))

@@ -9,7 +9,7 @@ export {
   signalExitCode,
   stopRequest,
 } from '../terminal/exit-codes.js'
-export { verbHelp } from './help.js'
+export { generalHelp, verbHelp } from './help.js'
 export { errorLines, exitCodeOf, explain, explainOrThrow } from '../terminal/print-error.js'
 export { mostFrequent, parseAge } from './quantities.js'
 export {
@@ -23,8 +23,6 @@ export {
   PROGRAM_OPTIONS,
   REDACT_OPTION,
   type Verb,
-  type VerbEntry,
-  type VerbTable,
   ownArguments,
   parseChoice,
   parseVerb,
@@ -40,3 +38,4 @@ export type {
   ViewerRequest,
   ViewerRoute,
 } from './viewer-part.js'
+export { findCommand, partsOf, type VerbTable } from './verb-table.js'

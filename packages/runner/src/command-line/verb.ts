@@ -27,12 +27,6 @@ export interface Verb {
   run(options: Options, positionals: readonly string[]): number | Promise<number>
 }
 
-/** Summary for `retake --help`, and the module, which is loaded on demand. */
-export type VerbEntry = readonly [summary: string, load: () => Promise<{ readonly default: Verb }>]
-
-/** Commands by name. */
-export type VerbTable = Readonly<Record<string, VerbEntry>>
-
 type OptionTable = Readonly<Record<string, string>>
 type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 
@@ -177,7 +171,7 @@ function checkRequired(verb: Verb, values: OptionValues, given: readonly string[
 function checkArguments(verb: Verb, given: readonly string[]): void {
   const { arguments: spec, agentFollows = false } = verb
   if (agentFollows && given.length > 0) return
-  const isOptional = spec.startsWith('[') && spec.includes('|')
+  const isOptional = spec.startsWith('[') && spec.includes(' | ')
   if (isOptional && given.length === 0) return
   const forms = (isOptional ? spec.slice(1, -1) : spec).split(' | ')
   const form = forms.find((each) => !/^\w/.test(each) || each.split(' ')[0] === given[0])

@@ -122,9 +122,9 @@ export interface SealConfig {
   readonly sign?: boolean
 }
 
-/** Defaults of `retake gc`. Ages are texts such as `180d`. */
+/** Rules of `retake rm --expired`. Ages are texts such as `180d`. */
 export interface RetentionConfig {
-  /** Runs younger than this are never removed by `gc` and `prune`. */
+  /** Runs younger than this are never removed by rules. */
   readonly floor?: string
   readonly olderThan?: string
   readonly keep?: number

@@ -8,7 +8,6 @@ export {
   type RunOutcome,
   type Verdict,
   judged,
-  outcomeError,
   readOutcome,
   undecided,
 } from './oracle.js'

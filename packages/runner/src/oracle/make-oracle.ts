@@ -354,7 +354,7 @@ const CANNOT_RUN = new Set([126, 127])
 
 /**
  * A shell command that gets the output on stdin. Exit code 0 passes, 125 is undecided, others fail.
- * Variables: RETAKE_EXIT_CODE, RETAKE_TAPE, RETAKE_FILES and, for commits, RETAKE_COMMIT.
+ * Variables: RETAKE_EXIT_CODE, RETAKE_TAPE and RETAKE_FILES.
  */
 function commandCheck(command: string): OracleCheck {
   if (command.trim() === '')
@@ -363,7 +363,7 @@ function commandCheck(command: string): OracleCheck {
   return {
     key: hashOfCode(filesIn(command)),
     judge: async (outcome, signal) => {
-      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, files, commit } = outcome
+      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, files } = outcome
       const { code, stderr } = await runShellCommand(command, [], {
         cwd: process.cwd(),
         shell: true,
@@ -371,7 +371,7 @@ function commandCheck(command: string): OracleCheck {
         signal,
         env: {
           ...process.env,
-          ...defined({ RETAKE_COMMIT: commit, RETAKE_TAPE: tape, RETAKE_FILES: files }),
+          ...defined({ RETAKE_TAPE: tape, RETAKE_FILES: files }),
           ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
         },
       })

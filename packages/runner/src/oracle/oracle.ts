@@ -19,8 +19,6 @@ export interface RunOutcome {
   readonly tape?: string
   /** The folder it ran in; for a fork, only with files written by it or its parents. */
   readonly files?: string
-  /** The commit whose code ran, in `retake bisect`. */
-  readonly commit?: string
 }
 
 /** `undefined`: undecided, counts as neither. */
@@ -97,7 +95,7 @@ export interface OracleCheck {
   readonly timeoutMs?: number
 }
 
-export const outcomeError = ({ class: className, name, message }: RecordedError) => ({
+const outcomeError = ({ class: className, name, message }: RecordedError) => ({
   class: className,
   name,
   message,

@@ -7,7 +7,7 @@ import { readPatterns } from '@retake/engine/runs'
 
 const location = { file: '/a.ts', line: 1, column: 1, mapped: false }
 
-/** A state with one variable, as `retake snapshot` writes it. */
+/** A state with one variable, as `retake debug snapshot` writes it. */
 function stateOf(json: unknown): CapturedState {
   const text = printDescribed(json)
   const variable = { name: 'it', scope: 'local', type: 'object', json, text, cut: false }

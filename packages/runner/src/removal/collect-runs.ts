@@ -22,10 +22,11 @@ export interface RemovalRule {
   readonly outcomes?: ReadonlySet<RunStatus> | undefined
 }
 
-interface Removal {
+export interface Removal {
   readonly removed: readonly string[]
   readonly kept: readonly RetainedRun[]
-  readonly bytes: number
+  /** Size of the removed tapes; missing for named runs. */
+  readonly bytes?: number
 }
 
 /**

@@ -4,7 +4,7 @@ import { replacePrivateFile, TapeLock } from '@retake/tape/node'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '../errors.js'
 
-/** Runs with this tag are not removed by `retake gc` and `retake prune`. */
+/** Runs with this tag are not removed by `retake rm`. */
 export const PIN = 'pin'
 
 /** Legal hold: runs with this tag are never removed, not even by name. */

@@ -43,6 +43,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     [
       'UNKNOWN_COMMAND',
+      'COMMAND_RENAMED',
       'WRONG_USAGE',
       'WRONG_STEP_COMMAND',
       'PAGE_NOT_FOUND',

@@ -17,6 +17,8 @@ interface KindOfJob {
   readonly runsCode: (options: JobOptions) => boolean
   /** Further arguments of `retake`. */
   readonly more: (options: JobOptions, surroundings: JobSurroundings) => readonly string[]
+  /** The command of `retake`, if it has another name than the job. */
+  readonly verb?: string
   /** Options of `retake` that write a file to download, with the file name. */
   readonly writes?: (run: string, options: JobOptions) => Readonly<Record<string, string>>
 }
@@ -95,7 +97,13 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
     ],
     writes: (run) => ({ patch: `${run}.patch`, 'pull-request': `${run}.fix.md` }),
   },
-  scan: { minutes: 10, options: {}, runsCode: never, more: () => ['--json'] },
+  scan: {
+    verb: 'scrub',
+    minutes: 10,
+    options: {},
+    runsCode: never,
+    more: () => ['--check', '--json'],
+  },
   export: {
     minutes: 10,
     options: { format: { oneOf: Object.keys(EXPORTS) }, content: 'flag' },
@@ -123,7 +131,7 @@ export function jobCommand(
   { kind, run, options }: { kind: JobKind; run: string; options: JobOptions },
   surroundings: JobSurroundings,
 ): string[] {
-  const { options: known, more } = kindOfJob(kind)
+  const { options: known, more, verb = kind } = kindOfJob(kind)
   const given = Object.keys(known).flatMap((name) => {
     const value = options[name]
     if (SPECIAL.has(name) || value === undefined || value === false) return []
@@ -131,7 +139,7 @@ export function jobCommand(
     if (value === true) return [option]
     return [value].flat().map((each) => `${option}=${each}`)
   })
-  return [kind, run, ...more(options, surroundings), ...given]
+  return [verb, run, ...more(options, surroundings), ...given]
 }
 
 export function jobOptions(kind: string, options: Readonly<Record<string, unknown>>): JobOptions {

@@ -63,6 +63,13 @@ test('the code of an error is not hidden, also beside words of OAuth', () => {
   expect(redactText(error)).toBe(error)
 })
 
+test('the folder of a shell is not hidden, but a password of a connection string is', () => {
+  const environment = JSON.stringify({ PWD: '/home/ada/shop', OLDPWD: 'C:\\work', HOME: '/' })
+  expect(redactText(environment)).toBe(environment)
+  expect(redactText('export PWD=/srv/app-7Hq2x')).toBe('export PWD=/srv/app-7Hq2x')
+  expect(redactText(`Driver={x};UID=sa;PWD=${chosen};`)).not.toContain(chosen)
+})
+
 const chosen = ['velvet', 'harbor', '47'].join('')
 const uuid = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
 const code = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7z'

@@ -45,6 +45,8 @@ export function namedSecrets(text: string): NamedSecret[] {
     if (strength === 'none') continue
     for (const secret of valuesAfter(text, { name, start, end }, strength)) {
       if (secret.start < from) continue
+      if (WORKING_FOLDER.test(name) && FOLDER.test(text.slice(secret.start, secret.start + 4)))
+        continue
       secrets.push(secret)
       from = secret.end
       searched = Math.max(searched, from)
@@ -53,6 +55,10 @@ export function namedSecrets(text: string): NamedSecret[] {
   const others = [...foreignSecrets(text, isAscii), ...curlPasswords(text)]
   return others.length === 0 ? secrets : withoutOverlaps([...secrets, ...others])
 }
+
+/** Variables of shells. In a connection string, `PWD` is a password. */
+const WORKING_FOLDER = /^(?:OLD)?PWD$/
+const FOLDER = /^(?:\/|[A-Za-z]:[\\/])/
 
 function* foreignSecrets(text: string, isAscii: boolean): Generator<NamedSecret> {
   for (const { strength, start, end } of foreignValues(text, isAscii)) {

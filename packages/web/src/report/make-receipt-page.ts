@@ -40,7 +40,7 @@ export function makeReceiptPage({
 <div id="result" role="status"></div>
 <p>Nothing is sent anywhere. Labels of steps and the choice of events are the word of whoever issued
 the receipt; everything else is proven by hashes and signatures. A page that somebody gave you with the receipt can
-say anything: <code>retake verify-receipt --page check.html</code> makes your own.</p>
+say anything: <code>retake receipt check --page check.html</code> makes your own.</p>
 <noscript>Checking needs JavaScript.</noscript>
 ${dataBlock(RECEIPT_BLOCKS.receipt, 'application/json', inlineJson(receipt ?? null))}
 ${dataBlock(RECEIPT_BLOCKS.keys, 'application/json', inlineJson(keys.map(({ name, key }) => ({ name, key }))))}

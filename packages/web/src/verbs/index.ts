@@ -5,6 +5,14 @@ offers.receiptPage = async () => (await import('../report/make-receipt-page.js')
 
 /** The commands of this package. */
 export const webVerbs: VerbTable = {
-  ui: ['Open the viewer to inspect and change a run', () => import('./ui.js')],
-  report: ['Write a run and the viewer into one HTML file', () => import('./report.js')],
+  ui: {
+    group: 'Look',
+    summary: 'Open the viewer',
+    load: () => import('./ui.js'),
+  },
+  report: {
+    group: 'Look',
+    summary: 'Write a run as HTML',
+    load: () => import('./report.js'),
+  },
 }

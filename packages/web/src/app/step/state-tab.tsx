@@ -50,6 +50,6 @@ const NoVariables = ({ run }: { run: Run }) => (
     <p className="text-muted">
       No variables were captured at this step. To capture them at every step, run
     </p>
-    <CopyCommand command={`retake snapshot ${run.id}`} />
+    <CopyCommand command={`retake debug snapshot ${run.id}`} />
   </>
 )

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { xmlAttribute, xmlText } from '@retake/runner/verify'
+import { xmlAttribute, xmlText } from './verdict.js'
 
 test('markup is escaped, and characters that XML forbids are removed', () => {
   expect(xmlText(`a<b>&"c' \u0000\u001B[31mred\u001B[0m \uFFFE \uD800 😀\n`)).toBe(

@@ -1,8 +1,6 @@
 import { cliErrors } from '@retake/runner/errors'
 import { type ShellCommandEnd, runShellCommand } from '@retake/runner/agent'
 
-export type Commit = Awaited<ReturnType<GitRepository['describe']>>
-
 /** The repository of a folder. Read-only except for worktrees. */
 export class GitRepository {
   private constructor(readonly top: string) {}
@@ -20,10 +18,6 @@ export class GitRepository {
     return found.stdout.trim().split('\n').at(-1) ?? ''
   }
 
-  async isAncestor(older: string, newer: string): Promise<boolean> {
-    return (await this.#try('merge-base', '--is-ancestor', older, newer)).code === 0
-  }
-
   async changedFiles(): Promise<string[]> {
     // Without optional locks, git does not even refresh the index.
     const text = await this.run(
@@ -33,22 +27,6 @@ export class GitRepository {
       '--untracked-files=no',
     )
     return lines(text).map((line) => line.slice(3))
-  }
-
-  async describe(hash: string) {
-    const text = await this.run('show', '-s', '--format=%h%x00%an%x00%aI%x00%s%x00%P', hash)
-    const [short = '', author = '', authorDate = '', subject = '', parents = ''] = text.split('\0')
-    return { hash, short, author, authorDate, subject, isMerge: parents.trim().includes(' ') }
-  }
-
-  /**
-   * Commits that may be the first bad one: `bad` and its ancestors that descend from a good one.
-   * The commit that halves them best comes first; git counts ancestors, so this respects merges.
-   */
-  async candidates(good: readonly string[], bad: string): Promise<string[]> {
-    const excluded = good.map((hash) => `^${hash}`)
-    const text = await this.run('rev-list', '--bisect-all', '--ancestry-path', bad, ...excluded)
-    return lines(text).map((line) => line.split(' ')[0] ?? '')
   }
 
   async addWorktree(folder: string, hash: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Verb } from '@retake/runner/command-line'
 import { type Look, Progress, tableLines } from '@retake/runner/terminal'
+import { runValidation } from '../blame/validate-blame.js'
 import { blameRun } from '../search/blame-run.js'
 import { wilson } from '../search/stats.js'
 import {
@@ -241,23 +242,30 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
 const word = (value: boolean): string => (value ? 'yes' : 'no')
 const share = (part: number): string => part.toFixed(3).replace(/^0/, '')
 
-const SEEDS = 40
-
 export default {
-  arguments: 'blame',
-  description: `Runs the search of \`retake blame\` on failures with known causes: nine competing
-faults, seventeen scenarios, hard cases such as rewording models and high base rates, and runs in
-which no step is to blame. All are simulated, so nothing is sent or written. Exit code 1 if the
-search misses its quality targets.`,
+  arguments: '',
+  description: `Measures how well \`retake blame\` finds known causes. Records small agents with
+planted faults, blames them through real forks, offline, and compares. Exit code 1 if a result is not
+as planted.
+
+With --seeds, blames simulated failures instead: nine competing faults, seventeen scenarios, hard
+cases such as rewording models and high base rates, and runs in which no step is to blame. Nothing is
+sent or written. Exit code 1 if the search misses its quality targets.`,
   options: {
-    '--seeds <n>': `how often to draw each scenario (default: ${SEEDS})`,
+    '--validate': 'blame agents with known faults and score the result',
+    '--seeds <n>': 'simulate failures instead, and draw each scenario n times',
+    '--jobs <n>': 'number of forks at a time (default: one per core)',
   },
-  examples: ['retake bench blame', 'retake bench blame --seeds 200 --json'],
+  examples: [
+    'retake blame --validate',
+    'retake blame --validate --seeds 40',
+    'retake blame --validate --seeds 200 --json',
+  ],
   async run(options) {
+    const seeds = options.number('seeds', { least: 1 })
+    if (seeds === undefined) return runValidation(options)
     using progress = new Progress('competing faults')
-    const result = await benchBlame(options.number('seeds', { least: 1 }) ?? SEEDS, (name) =>
-      progress.say(name),
-    )
+    const result = await benchBlame(seeds, (name) => progress.say(name))
     progress.stop()
     options.print({ good: isGood(result), ...result }, (look) => benchLines(result, look))
     return isGood(result) ? 0 : 1

@@ -1,12 +1,6 @@
-import { attempt, errorName } from '@retake/tape/format'
+import { attempt } from '@retake/tape/format'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
-import { explainOrThrow } from '@retake/runner/command-line'
-import { replayAgent, type Replayed } from '@retake/runner/agent'
 import type { GitRepository } from './git-repository.js'
-import type { Interruption } from '@retake/runner/command-line'
-import { type Oracle, outcomeError } from '@retake/runner/oracle'
-import { runShellCommand } from '@retake/runner/agent'
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -118,27 +112,6 @@ export function makeTwinFolder(top: string): string {
 
 const realOrNothing = (folder: string): string => attempt(() => realpathSync(folder), '')
 
-export interface Trial {
-  readonly tape: Tape
-  readonly repository: GitRepository
-  /** Without an oracle, a commit is good if its replay is identical. */
-  readonly oracle?: Oracle
-  readonly build?: string
-  readonly timeoutMs: number
-  readonly interruption: Interruption
-}
-
-export interface CommitVerdict {
-  readonly verdict: 'same' | 'different' | 'untestable'
-  readonly reason: string
-}
-
-export interface TriedCommit extends CommitVerdict {
-  readonly commit: string
-  readonly modules: LinkedModules
-  readonly replayed?: Replayed
-}
-
 /** Checks out a commit in a temporary folder, with the checkout's modules linked in. */
 export async function withCheckout<T>(
   repository: GitRepository,
@@ -161,107 +134,3 @@ export async function withCheckout<T>(
     remove()
   }
 }
-
-export function tryCommit(commit: string, trial: Trial): Promise<TriedCommit> {
-  const { repository, build, tape, interruption } = trial
-  return withCheckout(repository, commit, async (folder, modules) => {
-    interruption.throwIfAny()
-    const failed = build === undefined ? undefined : await runBuild(build, folder, trial)
-    interruption.throwIfAny()
-    const tried = failed ?? (await replayIn(folder, commit, trial))
-    interruption.throwIfAny()
-    return { commit, modules, ...tried }
-  })
-
-  async function runBuild(command: string, folder: string, { interruption: { signal } }: Trial) {
-    const inside = path.relative(repository.top, tape.details.cwd ?? repository.top)
-    const cwd = path.join(folder, inside)
-    try {
-      const { code, stdout, stderr } = await runShellCommand(command, [], {
-        cwd,
-        shell: true,
-        signal,
-      })
-      if (code === 0) return undefined
-      const said = (stderr.trim() || stdout.trim()).split('\n').at(-1) ?? ''
-      return untestable(`${command} ended with exit code ${code}${said && `: ${said}`}`)
-    } catch {
-      return untestable(`${command} could not be started in ${inside || 'the repository'}`)
-    }
-  }
-}
-
-/** Oracles see only this much output. */
-const OUTPUT_MAX = 64 * 1024 * 1024
-
-async function replayIn(
-  folder: string,
-  commit: string,
-  { tape, repository, oracle, timeoutMs, interruption }: Trial,
-): Promise<CommitVerdict & { replayed?: Replayed }> {
-  const output: Buffer[] = []
-  let size = 0
-  let replayed: Replayed
-  try {
-    replayed = await replayAgent(tape, {
-      root: { recorded: repository.top, current: folder },
-      observe: oracle !== undefined,
-      timeoutMs,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      onOutput: (chunk) => {
-        size += chunk.length
-        if (size <= OUTPUT_MAX) output.push(chunk)
-      },
-    })
-  } catch (error) {
-    const explained = explainOrThrow(error)
-    const reason = `${explained.what} ${explained.why}`.replaceAll(folder, repository.top)
-    return untestable(reason)
-  }
-  const notLoaded = loadError(replayed)
-  if (notLoaded !== undefined) return { ...untestable(notLoaded), replayed }
-  if (oracle === undefined) return { ...compared(replayed), replayed }
-  const { end, signal } = replayed
-  const stdoutBytes = Buffer.concat(output)
-  const { verdict, reason } = await oracle(
-    {
-      commit,
-      stdout: stdoutBytes.toString(),
-      stdoutBytes,
-      ended: end?.exitCode !== undefined && signal === undefined,
-      ...(end?.exitCode !== undefined && { exitCode: end.exitCode }),
-      ...(signal && { signal }),
-      ...(end?.error && { error: outcomeError(end.error) }),
-      tape: tape.path,
-    },
-    interruption.signal,
-  )
-  return { verdict: AS_COMMIT[verdict], reason, replayed }
-}
-
-const AS_COMMIT = { pass: 'same', fail: 'different', undefined: 'untestable' } as const
-
-function compared({ divergences: [first] }: Replayed): CommitVerdict {
-  return first === undefined
-    ? { verdict: 'same', reason: 'identical' }
-    : { verdict: 'different', reason: `event ${first.seq}: ${first.summary}` }
-}
-
-const LOAD_CODES = new Set<unknown>([
-  'ERR_MODULE_NOT_FOUND',
-  'MODULE_NOT_FOUND',
-  'ERR_REQUIRE_ESM',
-  'ERR_PACKAGE_PATH_NOT_EXPORTED',
-  'ERR_UNSUPPORTED_DIR_IMPORT',
-  'ERR_UNKNOWN_FILE_EXTENSION',
-])
-
-/** The error of a program that failed to load, which says nothing about its behaviour. */
-function loadError({ end, served }: Replayed): string | undefined {
-  const error = end?.error
-  if (error === undefined || served > 0) return undefined
-  if (error.class !== 'SyntaxError' && !LOAD_CODES.has(error.code)) return undefined
-  return `It does not start: ${errorName(error)}: ${error.message.split('\n')[0]}`
-}
-
-const untestable = (reason: string): CommitVerdict => ({ verdict: 'untestable', reason })
