@@ -10,11 +10,14 @@ import {
   SavingsTally,
 } from '@retake/tape/guards'
 import { clipText, decodeBody, encodeBody, recordError } from '@retake/tape/format'
-import type { ApprovalOptions } from './approval/request-approval.js'
-import { type Baseline, type OnArgumentDrift, readBaseline } from './contract/baseline.js'
-import { checkGuardOptions, checkToolOptions, callOptionProblems } from './check-options.js'
+import { readBaseline } from './contract/baseline.js'
+import {
+  callOptionProblems,
+  checkGuardOptions,
+  checkToolOptions,
+  type GuardOptions,
+} from './check-options.js'
 import type { CallInDoubt, EarlierCall } from './resume/earlier-runs.js'
-import type { Policy } from './policy/policy.js'
 import { protectGuard } from './paths/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { installFor, installGuard } from './enforcement/install.js'
@@ -31,25 +34,9 @@ import type { GuardResult } from './guard-outcome.js'
 import { answerKey, isAnswer, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy, namesInLimits, type RuleName } from './policy/compiled-policy.js'
-import { type ClosedTape, GuardTapes, type GuardTapeOptions } from './resume/guard-tapes.js'
+import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
 import { ownData, ownFields } from './data/own-data.js'
 import { thrownIn } from './denials/thrown-error.js'
-
-export interface GuardOptions extends GuardTapeOptions {
-  /** Decides which calls run. Of several policies, the strictest applies. Default: all calls run. */
-  readonly policy?: Policy | readonly Policy[]
-  /**
-   * Names of all tools of the run. If set, a limit of any other tool is an error, and so is a rule
-   * that denies or asks about it, and registering it.
-   */
-  readonly tools?: readonly string[]
-  /** Who decides about calls that match an `ask` rule. */
-  readonly approval?: ApprovalOptions
-  /** The result of `baselineFrom(tapes)`, or its JSON. */
-  readonly baseline?: Baseline | string
-  /** Action for calls whose arguments differ from the baseline; default: only record the score. */
-  readonly onArgumentDrift?: OnArgumentDrift
-}
 
 /**
  * Creates a guard that checks every tool call. Calls inside a recording are recorded on its tape;
