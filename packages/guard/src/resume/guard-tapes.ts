@@ -287,7 +287,7 @@ export class GuardTapes {
     if (around !== undefined) return around
     const owner = toolOwner()
     if (owner !== undefined && !owner.closed)
-      return new NestedSession(owner, enclosingCall() ?? 'tool')
+      return new NestedSession(owner, currentBounds().at(-1)?.key ?? 'tool')
     this.#resume()
     if (this.#own === undefined) {
       this.#own = new OwnTape(ownFields({ ...this.#defaults, ...this.#options }), this.#earlier)
@@ -429,8 +429,4 @@ export class GuardTapes {
 export function encloseCalls(bounds: CallBounds, key: string): void {
   const isDeep = key.includes('/')
   bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
-}
-
-function enclosingCall(): string | undefined {
-  return currentBounds().at(-1)?.key
 }
