@@ -3,31 +3,31 @@ import {
   atLeast,
   DataCheck,
   flag,
-  list,
-  object,
-  oneOf,
+  listWith,
+  objectOf,
+  oneWord,
   oneOrMore,
   problemText,
-  record,
+  recordWith,
   required,
-  type Schema,
-  string,
+  type DataSchema,
+  nonEmptyText,
   type TypeOfFields,
   whole,
 } from './schema.js'
 
 const FIELDS = {
-  name: required(string('A name'), 'It has no name.'),
-  mode: oneOf('fast', 'safe'),
-  tags: oneOrMore(string()),
-  limits: object({ calls: whole(1, 5), cost: atLeast(0) }, 'Limits'),
-  steps: list(object({ isLast: flag })),
-  byTool: record(whole(0)),
+  name: required(nonEmptyText('A name'), 'It has no name.'),
+  mode: oneWord('fast', 'safe'),
+  tags: oneOrMore(nonEmptyText()),
+  limits: objectOf({ calls: whole(1, 5), cost: atLeast(0) }, 'Limits'),
+  steps: listWith(objectOf({ isLast: flag })),
+  byTool: recordWith(whole(0)),
 }
 
 const problemsIn = (
   data: unknown,
-  schema: Schema<unknown> = object(FIELDS, 'A plan'),
+  schema: DataSchema<unknown> = objectOf(FIELDS, 'A plan'),
 ): string[] => {
   const check = new DataCheck()
   schema(check, [], data)

@@ -19,7 +19,7 @@ export const problemText = ({ path, message }: DataProblem): string =>
   path.length === 0 ? message : `${keyPathText(path)}: ${message}`
 
 /** Reports what is wrong with a value. */
-export interface Schema<T> {
+export interface DataSchema<T> {
   (check: DataCheck, path: DataPath, value: unknown): void
   /** Exists only for TypeScript. */
   readonly type?: T
@@ -30,7 +30,7 @@ export interface Schema<T> {
 export type TypeOf<S> = S extends { readonly type?: infer T } ? T : never
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- schemas of any type
-export type Fields = Readonly<Record<string, Schema<any>>>
+export type Fields = Readonly<Record<string, DataSchema<any>>>
 
 type RequiredNames<F> = {
   [Name in keyof F]: F[Name] extends { readonly missing: string } ? Name : never
@@ -90,44 +90,47 @@ export class DataCheck {
 
 /** Accepts values that pass a test. `what` says what they must be. */
 export const being =
-  <T>(what: string, isRight: (value: unknown) => boolean): Schema<T> =>
+  <T>(what: string, isRight: (value: unknown) => boolean): DataSchema<T> =>
   (check, path, value) => {
     if (!isRight(value)) check.mustBe(path, what, value)
   }
 
 /** Accepts any value; something else checks it. */
 export const anything =
-  <T = unknown>(): Schema<T> =>
+  <T = unknown>(): DataSchema<T> =>
   () => {}
 
 export const required = <T>(
-  schema: Schema<T>,
+  schema: DataSchema<T>,
   missing: string,
-): Schema<T> & { readonly missing: string } =>
-  Object.assign<Schema<T>, { missing: string }>(
+): DataSchema<T> & { readonly missing: string } =>
+  Object.assign<DataSchema<T>, { missing: string }>(
     (check, path, value) => schema(check, path, value),
     { missing },
   )
 
 /** A string with something other than blanks. */
-export const string =
-  (subject = 'It'): Schema<string> =>
+export const nonEmptyText =
+  (subject = 'It'): DataSchema<string> =>
   (check, path, value) =>
     void check.text(path, value, subject)
 
-export const flag: Schema<boolean> = being('true or false', (value) => typeof value === 'boolean')
+export const flag: DataSchema<boolean> = being(
+  'true or false',
+  (value) => typeof value === 'boolean',
+)
 
-export const number: Schema<number> = (check, path, value) => void check.number(path, value)
+export const number: DataSchema<number> = (check, path, value) => void check.number(path, value)
 
 export const atLeast =
-  (least: number): Schema<number> =>
+  (least: number): DataSchema<number> =>
   (check, path, value) => {
     if (check.number(path, value) && value < least)
       check.add(path, `It must be at least ${least}, not ${value}.`)
   }
 
 export const whole =
-  (least: number, most = Infinity): Schema<number> =>
+  (least: number, most = Infinity): DataSchema<number> =>
   (check, path, value) => {
     if (!check.number(path, value)) return
     if (Number.isInteger(value) && value >= least && value <= most) return
@@ -135,16 +138,16 @@ export const whole =
     check.add(path, `It must be a whole number from ${range}, not ${value}.`)
   }
 
-export const oneOf =
-  <const Word extends string>(...words: readonly Word[]): Schema<Word> =>
+export const oneWord =
+  <const Word extends string>(...words: readonly Word[]): DataSchema<Word> =>
   (check, path, value) => {
     if (typeof value === 'string' && (words as readonly string[]).includes(value)) return
     const shown = typeof value === 'string' ? `"${value}"` : kindOf(value)
     check.add(path, `It cannot be ${shown}. ${hintFor(value, words, 'It must be one of')}`)
   }
 
-export const list =
-  <T>(member: Schema<T>, subject = 'It'): Schema<readonly T[]> =>
+export const listWith =
+  <T>(member: DataSchema<T>, subject = 'It'): DataSchema<readonly T[]> =>
   (check, path, value) => {
     if (check.list(path, value, subject))
       for (const [at, each] of eachOf(path, value)) member(check, at, each)
@@ -152,7 +155,7 @@ export const list =
 
 /** One value, or a list that is not empty. */
 export const oneOrMore =
-  <T>(member: Schema<T>, subject = ''): Schema<T | readonly T[]> =>
+  <T>(member: DataSchema<T>, subject = ''): DataSchema<T | readonly T[]> =>
   (check, path, value) => {
     const members = eachOf(path, value)
     if (members.length === 0)
@@ -161,16 +164,16 @@ export const oneOrMore =
   }
 
 /** An object with any keys and one kind of members. */
-export const record =
-  <T>(member: Schema<T>, subject = 'It'): Schema<Readonly<Record<string, T>>> =>
+export const recordWith =
+  <T>(member: DataSchema<T>, subject = 'It'): DataSchema<Readonly<Record<string, T>>> =>
   (check, path, value) => {
     for (const [key, each] of Object.entries(check.object(path, value, subject) ?? {}))
       member(check, [...path, key], each)
   }
 
 /** An object with these fields and no others, which are probably misspelled. */
-export const object =
-  <F extends Fields>(fields: F, subject = 'It'): Schema<TypeOfFields<F>> =>
+export const objectOf =
+  <F extends Fields>(fields: F, subject = 'It'): DataSchema<TypeOfFields<F>> =>
   (check, path, value) => {
     const given = check.object(path, value, subject)
     if (given === undefined) return

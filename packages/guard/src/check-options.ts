@@ -5,12 +5,12 @@ import {
   DataCheck,
   flag,
   kindOf,
-  list,
-  object,
-  oneOf,
+  listWith,
+  objectOf,
+  oneWord,
   problemText,
-  record,
-  type Schema,
+  recordWith,
+  type DataSchema,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import type { Baseline } from './contract/baseline.js'
@@ -39,7 +39,7 @@ const GUARD_OPTIONS = {
   /** The result of `baselineFrom(tapes)`, or its JSON. */
   baseline: anything<Baseline | string>(),
   /** Action for calls whose arguments differ from the baseline; default: only record the score. */
-  onArgumentDrift: object(ARGUMENT_DRIFT),
+  onArgumentDrift: objectOf(ARGUMENT_DRIFT),
 }
 
 export type GuardOptions = TypeOfFields<typeof GUARD_OPTIONS>
@@ -52,22 +52,22 @@ const callback = being<never>('a function of the arguments', (value) => typeof v
 
 /** The type is declared, because it depends on the arguments of the tool. */
 const TOOL_OPTIONS: {
-  readonly [Name in keyof (GuardedToolOptions<never> & SandboxedModule)]-?: Schema<never>
+  readonly [Name in keyof (GuardedToolOptions<never> & SandboxedModule)]-?: DataSchema<never>
 } = {
   input: schema,
   output: schema,
-  effects: list(oneOf(...EFFECTS)) as Schema<never>,
-  keyOrderMatters: flag as Schema<never>,
-  idempotent: flag as Schema<never>,
+  effects: listWith(oneWord(...EFFECTS)) as DataSchema<never>,
+  keyOrderMatters: flag as DataSchema<never>,
+  idempotent: flag as DataSchema<never>,
   idempotencyKey: callback,
   reserve: (check, path, value) => {
     if (typeof value !== 'function') USAGE(check, path, value)
   },
-  timeoutMs: atLeast(1) as Schema<never>,
-  deadlineMs: atLeast(1) as Schema<never>,
-  retries: atLeast(0) as Schema<never>,
+  timeoutMs: atLeast(1) as DataSchema<never>,
+  deadlineMs: atLeast(1) as DataSchema<never>,
+  retries: atLeast(0) as DataSchema<never>,
   verify: callback,
-  errors: record(anything()) as Schema<never>,
+  errors: recordWith(anything()) as DataSchema<never>,
   module: anything(),
   export: anything(),
   sandbox: anything(),
@@ -77,15 +77,15 @@ const TOOL_OPTIONS: {
 export const checkGuardOptions = (data: unknown): void =>
   checkOptions('guard()', guardOptions, data)
 
-const guardOptions: Schema<GuardOptions> = (check, path, data) => {
-  object(GUARD_OPTIONS, 'The options of guard()')(check, path, data)
+const guardOptions: DataSchema<GuardOptions> = (check, path, data) => {
+  objectOf(GUARD_OPTIONS, 'The options of guard()')(check, path, data)
   const { onArgumentDrift, baseline } = (data ?? {}) as Partial<GuardOptions>
   if (onArgumentDrift !== undefined && baseline === undefined)
     check.add(['onArgumentDrift'], 'It needs a `baseline` to compare with, and there is none.')
 }
 
 export const checkToolOptions = (tool: string, data: unknown): void =>
-  checkOptions(`tool "${tool}"`, object(TOOL_OPTIONS, 'The options of a tool'), data)
+  checkOptions(`tool "${tool}"`, objectOf(TOOL_OPTIONS, 'The options of a tool'), data)
 
 /** Checks the arguments of `guardTools`: a guard, the tools of a framework, and options. */
 export function checkGuardTools(
@@ -108,12 +108,12 @@ export function checkGuardTools(
     },
     tools,
   )
-  const fields = { tools: record(anything()), onDenied: oneOf('tell', 'throw') }
+  const fields = { tools: recordWith(anything()), onDenied: oneWord('tell', 'throw') }
   const known = Object.entries(fields).filter(([name]) => keys.includes(name))
   const others = keys.filter((name) => !Object.hasOwn(fields, name))
   checkOptions(
     'guardTools()',
-    object(
+    objectOf(
       Object.fromEntries([...known, ...others.map((name) => [name, anything()] as const)]),
       'The options of guardTools()',
     ),
@@ -130,6 +130,6 @@ export function callOptionProblems(data: unknown): readonly string[] {
     (typeof (value as AbortSignal).aborted === 'boolean' &&
       typeof (value as AbortSignal).addEventListener === 'function')
   const signal = being<AbortSignal>('an AbortSignal', isSignal)
-  object({ throws: flag, signal }, 'The options of a call')(check, [], data)
+  objectOf({ throws: flag, signal }, 'The options of a call')(check, [], data)
   return check.problems.map(problemText)
 }

@@ -2,10 +2,10 @@ import { natives, type Operation } from '@retake/engine/hook'
 import {
   atLeast,
   being,
-  object,
-  oneOf,
+  objectOf,
+  oneWord,
   required,
-  type Schema,
+  type DataSchema,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import type { ApprovalFacts, GuardIntent } from '@retake/tape/guards'
@@ -59,8 +59,8 @@ const APPROVAL = {
    */
   ask: ((check, path, value) => {
     if (typeof value !== 'function')
-      oneOf('terminal', 'viewer', 'team', 'a function')(check, path, value)
-  }) as Schema<Approver | 'terminal' | 'viewer' | 'team'>,
+      oneWord('terminal', 'viewer', 'team', 'a function')(check, path, value)
+  }) as DataSchema<Approver | 'terminal' | 'viewer' | 'team'>,
   /**
    * Public keys (PEM) of approvers on other machines, as printed by `retake guard approvals key`. The key
    * of a team server can also be set in RETAKE_APPROVAL_KEY.
@@ -72,15 +72,15 @@ const APPROVAL = {
         path,
         'It must be a list of public keys, as `retake guard approvals key` prints them.',
       )
-  }) as Schema<readonly string[]>,
+  }) as DataSchema<readonly string[]>,
   /** Time until a request, or its approval, expires; default five minutes. */
   expiresMs: ((check, path, value) => {
     atLeast(0)(check, path, value)
     if (Number(value) > LONGEST_EXPIRY_MS)
       check.add(path, 'An approval is valid for 24 days at most.')
-  }) as Schema<number>,
+  }) as DataSchema<number>,
   /** Approves every call that needs approval, and records who did so and why. */
-  breakGlass: object({ reason: breakGlassText('reason'), by: breakGlassText('by') }),
+  breakGlass: objectOf({ reason: breakGlassText('reason'), by: breakGlassText('by') }),
 }
 
 /** May be empty here: a call then says what is missing. */
@@ -91,9 +91,9 @@ function breakGlassText(name: string) {
 
 export type ApprovalOptions = TypeOfFields<typeof APPROVAL>
 
-export const approvalSchema: Schema<ApprovalOptions> = (check, path, data) => {
+export const approvalSchema: DataSchema<ApprovalOptions> = (check, path, data) => {
   if (typeof data !== 'string' && typeof data !== 'function')
-    return object(APPROVAL)(check, path, data)
+    return objectOf(APPROVAL)(check, path, data)
   const ask = typeof data === 'string' ? `'${data}'` : 'your function'
   check.add(path, `It must be an object: \`approval: { ask: ${ask} }\`.`)
 }

@@ -2,9 +2,9 @@ import {
   type DataCheck,
   type DataPath,
   eachOf,
-  list,
-  object,
-  type Schema,
+  listWith,
+  objectOf,
+  type DataSchema,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import { attempt } from '@retake/tape/format'
@@ -96,7 +96,7 @@ const SHELL_SCOPE = {
    * must be listed verbatim: `['sh', '-c', 'ls | wc -l']`. A worker thread is `['worker', file]`, a
    * native add-on `['addon', file]`, a signal `['kill', '-SIGTERM', pid]`.
    */
-  allow: list<readonly string[]>(argumentVector, 'What may be started'),
+  allow: listWith<readonly string[]>(argumentVector, 'What may be started'),
   /** Environment variables that may differ from those of this process; `*` matches any characters. */
   env: strings('A variable', (text) =>
     /[=\0]/.test(text) ? 'It must be only the name of a variable.' : undefined,
@@ -109,18 +109,18 @@ export type ShellScope = TypeOfFields<typeof SHELL_SCOPE>
 /** Scopes as policies declare them. */
 export const scopeSchemas = {
   /** Files that a tool may read and write. */
-  files: object(FILE_SCOPE, 'A file scope'),
+  files: objectOf(FILE_SCOPE, 'A file scope'),
   /** Hosts that a tool may reach. */
-  network: object(NETWORK_SCOPE, 'A network scope'),
+  network: objectOf(NETWORK_SCOPE, 'A network scope'),
   /** Programs that a tool may start. */
-  shell: object(SHELL_SCOPE, 'A shell scope'),
+  shell: objectOf(SHELL_SCOPE, 'A shell scope'),
 }
 
 /** A list of strings without problems. */
 function strings(
   subject: string,
   problemOf: (text: string) => string | undefined,
-): Schema<readonly string[]> {
+): DataSchema<readonly string[]> {
   return (check, path, data) => {
     if (!check.list(path, data, `"${path.at(-1)}"`)) return
     for (const [at, each] of eachOf(path, data)) {

@@ -1,4 +1,4 @@
-import { number, oneOf, required, type TypeOfFields } from '@retake/engine/schema'
+import { number, oneWord, required, type TypeOfFields } from '@retake/engine/schema'
 import { type ArgumentDrift, type DriftReason, factsOf, guardedCalls } from '@retake/tape/guards'
 import { decodeBody, isRecord, type TapeLike, attempt } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
@@ -427,7 +427,7 @@ export const ARGUMENT_DRIFT = {
   over: required(number, 'It has no "over".'),
   /** `warn` only records the score. */
   // oxlint-disable-next-line unicorn/no-thenable -- a public name
-  then: required(oneOf('warn', 'ask', 'deny'), 'It has no "then".'),
+  then: required(oneWord('warn', 'ask', 'deny'), 'It has no "then".'),
 }
 
 export type OnArgumentDrift = TypeOfFields<typeof ARGUMENT_DRIFT>

@@ -5,15 +5,15 @@ import type { GuardedToolOptions } from './guarded-tool.js'
 import {
   anything,
   DataCheck,
-  object,
-  oneOf,
+  objectOf,
+  oneWord,
   problemText,
   type TypeOf,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import { type SchemaIssue, schemaProblem } from './check-schema.js'
 
-const outputKind = oneOf('json', 'text', 'binary', 'nothing')
+const outputKind = oneWord('json', 'text', 'binary', 'nothing')
 export type OutputKind = TypeOf<typeof outputKind>
 
 const CONTRACT = {
@@ -21,7 +21,7 @@ const CONTRACT = {
   kind: outputKind,
   schema: anything<Schema>(),
   /** `warn` records drift and returns the result; `block` (default) fails the call. */
-  onDrift: oneOf('warn', 'block'),
+  onDrift: oneWord('warn', 'block'),
 }
 
 /** The result that a tool promises. Callers get the returned value, with JSON text parsed. */
@@ -41,7 +41,7 @@ export function brokenContract(
 ): Denial | undefined {
   const contract = output && contractOf(output)
   const check = new DataCheck()
-  if (contract !== undefined) object(CONTRACT, 'A contract')(check, [], contract)
+  if (contract !== undefined) objectOf(CONTRACT, 'A contract')(check, [], contract)
   const [problem] = check.problems
   if (problem !== undefined) return contractErrors.CONTRACT_INVALID(tool, problemText(problem))
   for (const schema of [input, contract?.schema]) {

@@ -1,9 +1,9 @@
 import {
   atLeast,
   DataCheck,
-  object,
+  objectOf,
   required,
-  type Schema,
+  type DataSchema,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import type { CallUsage } from '@retake/tape/guards'
@@ -39,7 +39,7 @@ const stricter = (a: BreakerLimits, b: BreakerLimits = a): BreakerLimits => ({
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Usage that tools reserve or report. */
-export const USAGE: Schema<CallUsage> = object({
+export const USAGE: DataSchema<CallUsage> = objectOf({
   inputTokens: atLeast(0),
   outputTokens: atLeast(0),
   costUsd: atLeast(0),
@@ -75,14 +75,14 @@ const BREAKER = {
 
 export type BreakerLimits = TypeOfFields<typeof BREAKER>
 
-const CALL_LIMITS = { ...NUMBERS, breaker: object(BREAKER, '"breaker"') }
+const CALL_LIMITS = { ...NUMBERS, breaker: objectOf(BREAKER, '"breaker"') }
 
 /** Limits for the calls of a run or of a tool. Unlimited unless stated otherwise. */
 export type CallLimits = TypeOfFields<typeof CALL_LIMITS>
 
-const callLimits = object(CALL_LIMITS, 'Limits')
+const callLimits = objectOf(CALL_LIMITS, 'Limits')
 
-const limitsByTool: Schema<Readonly<Record<string, CallLimits>>> = (check, path, data) => {
+const limitsByTool: DataSchema<Readonly<Record<string, CallLimits>>> = (check, path, data) => {
   for (const [tool, limits] of Object.entries(check.object(path, data, 'Limits by tool') ?? {})) {
     const problem = tool.includes('*')
       ? 'It must be the name of one tool. Patterns apply only in rules.'
@@ -110,7 +110,7 @@ const LIMITS = {
 export type Limits = TypeOfFields<typeof LIMITS>
 
 /** Checks limits that come from a policy file or from options. */
-export const limitsSchema = object(LIMITS, 'Limits')
+export const limitsSchema = objectOf(LIMITS, 'Limits')
 
 /** Throws for invalid limits, because a misspelled limit would limit nothing. */
 export function assertLimits(limits: unknown): void {

@@ -7,12 +7,12 @@ import {
   eachOf,
   flag,
   number,
-  object,
-  oneOf,
+  objectOf,
+  oneWord,
   oneOrMore,
   required,
-  type Schema,
-  string,
+  type DataSchema,
+  nonEmptyText,
   type TypeOfFields,
   whole,
 } from '@retake/engine/schema'
@@ -32,18 +32,18 @@ export const LOOK_BACK_LIMIT = 10_000
 
 /** A name that becomes part of `policy/rule`. */
 const ruleName =
-  (subject: string): Schema<string> =>
+  (subject: string): DataSchema<string> =>
   (check, path, data) => {
     if (check.text(path, data, subject) && /[\s/]/.test(data))
       check.add(path, `${subject} has no spaces and no slash.`)
   }
 
-const toolNames: Schema<Names> = oneOrMore<string>((check, path, data) => {
+const toolNames: DataSchema<Names> = oneOrMore<string>((check, path, data) => {
   const problem = check.text(path, data, 'A tool') ? toolNameProblem(data) : undefined
   if (problem !== undefined) check.add(path, problem)
 }, 'A tool')
 
-const effects: Schema<Effect | readonly Effect[]> = oneOrMore(oneOf(...EFFECTS))
+const effects: DataSchema<Effect | readonly Effect[]> = oneOrMore(oneWord(...EFFECTS))
 
 /**
  * A predicate for each path into the arguments: `amount`, `items.0.sku` or `items[0].sku`. `*` is
@@ -121,7 +121,7 @@ function checkPredicate(check: DataCheck, path: DataPath, data: unknown): void {
       path,
       'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
     )
-  object(CONDITIONS, 'A predicate')(check, path, data)
+  objectOf(CONDITIONS, 'A predicate')(check, path, data)
   if (typeof data !== 'object') return
   const conditions = data as Conditions
   const given = Object.entries(conditions).filter(([, value]) => value !== undefined)
@@ -129,20 +129,20 @@ function checkPredicate(check: DataCheck, path: DataPath, data: unknown): void {
 }
 
 const listed =
-  <T>(member: Schema<T>): Schema<readonly T[]> =>
+  <T>(member: DataSchema<T>): DataSchema<readonly T[]> =>
   (check, path, data) => {
     if (!check.list(path, data, `"${path.at(-1)}"`)) return
     if (data.length === 0) check.add(path, 'The list is empty.')
     for (const [at, each] of eachOf(path, data)) member(check, at, each)
   }
 
-const part: Schema<string> = (check, path, data) => {
+const part: DataSchema<string> = (check, path, data) => {
   if (typeof data !== 'string' || data === '')
     check.add(path, 'It must be a string that is not empty.')
 }
 
 /** The type is declared, because a predicate contains others. */
-const CONDITIONS: { readonly [Name in keyof Conditions]-?: Schema<Conditions[Name]> } = {
+const CONDITIONS: { readonly [Name in keyof Conditions]-?: DataSchema<Conditions[Name]> } = {
   equals: () => {},
   not: checkPredicate,
   in: listed(() => {}),
@@ -156,7 +156,7 @@ const CONDITIONS: { readonly [Name in keyof Conditions]-?: Schema<Conditions[Nam
     if (!['string', 'number', 'boolean'].includes(typeof data) || data === '')
       check.add(path, 'It must be a string that is not empty, a number, or true or false.')
   },
-  type: oneOrMore(oneOf(...VALUE_TYPES)),
+  type: oneOrMore(oneWord(...VALUE_TYPES)),
   startsWith: part,
   endsWith: part,
   over: number,
@@ -172,13 +172,13 @@ const CONDITIONS: { readonly [Name in keyof Conditions]-?: Schema<Conditions[Nam
   noneOf: listed(checkPredicate),
 }
 
-const EARLIER = { tool: toolNames, effect: effects, when: checkWhen as Schema<When> }
+const EARLIER = { tool: toolNames, effect: effects, when: checkWhen as DataSchema<When> }
 
 /** Selects earlier calls. All keys must match. */
 export type Earlier = TypeOfFields<typeof EARLIER>
 
 const earlier = oneOrMore<Earlier>((check, path, data) => {
-  object(EARLIER, 'An earlier call')(check, path, data)
+  objectOf(EARLIER, 'An earlier call')(check, path, data)
   if (typeof data === 'object' && Object.values(data ?? {}).every((value) => value === undefined))
     check.add(path, 'It selects no calls. Use tool, effect or when.')
 })
@@ -196,14 +196,14 @@ const TAINT = {
 
 export type Taint = TypeOfFields<typeof TAINT>
 
-const tainted: Schema<Names | Taint> = (check, path, data) =>
-  (typeof data === 'string' || Array.isArray(data) ? toolNames : object(TAINT, 'Taint'))(
+const tainted: DataSchema<Names | Taint> = (check, path, data) =>
+  (typeof data === 'string' || Array.isArray(data) ? toolNames : objectOf(TAINT, 'Taint'))(
     check,
     path,
     data,
   )
 
-const codeName: Schema<string> = (check, path, data) => {
+const codeName: DataSchema<string> = (check, path, data) => {
   if (typeof data !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(data))
     check.add(path, 'A code is written like REFUND_TOO_HIGH.')
 }
@@ -222,7 +222,7 @@ const RULE = {
   /** Like `effect`, but ignores tools that declare no effects. */
   declares: effects,
   /** A predicate for each path into the arguments. All must hold. */
-  when: checkWhen as Schema<When>,
+  when: checkWhen as DataSchema<When>,
   /**
    * Only after such a call in this run; with a list, after any (deny, ask) or all (allow) of them.
    * Deny and ask count calls that are in progress, failed or in doubt; allow counts only done calls.
@@ -235,9 +235,9 @@ const RULE = {
   /** Only if an argument contains text that these tools returned. Not for `allow`. */
   tainted: tainted,
   /** Reason in the explanation. */
-  because: string(),
+  because: nonEmptyText(),
   /** Alternative in the explanation; default: derived from the rules. */
-  instead: string(),
+  instead: nonEmptyText(),
   /** Error code such as `REFUND_TOO_HIGH`; default `POLICY_DENIED`. */
   code: codeName,
 }
@@ -248,8 +248,8 @@ export type Rule = TypeOfFields<typeof RULE>
 const POLICY = {
   name: required(ruleName('A name'), 'It has no name; explanations say `name/rule`.'),
   /** For calls that no rule matches; default `allow`. */
-  default: oneOf(...VERDICTS),
-  rules: checkRules as Schema<readonly Rule[]>,
+  default: oneWord(...VERDICTS),
+  rules: checkRules as DataSchema<readonly Rule[]>,
   ...scopeSchemas,
   limits: limitsSchema,
 }
@@ -293,7 +293,7 @@ export function checkPolicy(
   const circle = findCircle(data)
   if (circle !== undefined) return [{ path: circle, message: 'It contains itself.' }]
   // Only files have presets. The reader of the file replaces them by policies.
-  object(isFile ? { ...POLICY, presets: () => {} } : POLICY, 'A policy')(check, [], data)
+  objectOf(isFile ? { ...POLICY, presets: () => {} } : POLICY, 'A policy')(check, [], data)
   if (tools === undefined || check.problems.length > 0) return check.problems
   const { rules = [], limits = {} } = data as Policy
   return [
@@ -360,7 +360,7 @@ function checkRules(check: DataCheck, path: DataPath, data: unknown): void {
 }
 
 function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
-  object(RULE, 'A rule')(check, path, data)
+  objectOf(RULE, 'A rule')(check, path, data)
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return
   const rule = data as Rule
   const verdicts = VERDICTS.filter((verdict) => rule[verdict] !== undefined)

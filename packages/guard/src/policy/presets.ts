@@ -1,7 +1,7 @@
 import type { Names } from '../data/name-pattern.js'
 import type { Policy } from './policy.js'
 import { ownData } from '../data/own-data.js'
-import { anything, object, required } from '@retake/engine/schema'
+import { anything, objectOf, required } from '@retake/engine/schema'
 import { checkOptions } from '../denials/check-options.js'
 
 export interface ReadOnlyOptions {
@@ -181,7 +181,7 @@ function checkPreset(name: string, data: unknown, keys: readonly string[], neede
   ])
   checkOptions(
     `preset "${name}"`,
-    object(Object.fromEntries(fields), 'Its options'),
+    objectOf(Object.fromEntries(fields), 'Its options'),
     ownData(data ?? {}),
   )
 }

@@ -17,10 +17,10 @@ import {
 import {
   anything,
   being,
-  oneOf,
+  oneWord,
   required,
-  type Schema,
-  string,
+  type DataSchema,
+  nonEmptyText,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import { types } from 'node:util'
@@ -59,15 +59,15 @@ import { currentBounds } from '../bounds/current-bounds.js'
 /** Options of a guard that concern its tape. */
 export const TAPE_OPTIONS = {
   /** Name of the run in lists. */
-  name: required(string(), 'It needs a `name`.'),
+  name: required(nonEmptyText(), 'It needs a `name`.'),
   /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
-  dir: string(),
+  dir: nonEmptyText(),
   /**
    * Failures that the guard's own tape survives, as for `record`. `machine` (default): a power cut;
    * a call is on disk before it runs, and its result before it is returned. `process`: only a
    * killed process; nothing waits for the disk.
    */
-  durability: oneOf('machine', 'process'),
+  durability: oneWord('machine', 'process'),
   /** Apply in addition to the limits of the policies. The smaller value counts. */
   limits: anything<Limits>(),
   /**
@@ -81,8 +81,8 @@ export const TAPE_OPTIONS = {
   ),
   /** Decision about calls that were running when the resumed run stopped; default `fail`. */
   inDoubt: ((check, path, value) => {
-    if (typeof value !== 'function') oneOf('fail', 'retry', 'skip')(check, path, value)
-  }) as Schema<InDoubtChoice>,
+    if (typeof value !== 'function') oneWord('fail', 'retry', 'skip')(check, path, value)
+  }) as DataSchema<InDoubtChoice>,
   /**
    * Personal data to replace by pseudonyms on the guard's own tape, as for `record()`. Default:
    * `recording.redact` in the project's configuration. Tools get the original values.
@@ -99,7 +99,7 @@ export const TAPE_OPTIONS = {
         path,
         'It must be a private ed25519 key, as returned by `createPrivateKey` of node:crypto.',
       )
-  }) as Schema<KeyObject>,
+  }) as DataSchema<KeyObject>,
 }
 
 export type GuardTapeOptions = TypeOfFields<typeof TAPE_OPTIONS>

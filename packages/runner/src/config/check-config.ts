@@ -2,12 +2,12 @@ import {
   being,
   DataCheck,
   flag,
-  list,
-  object,
+  listWith,
+  objectOf,
   problemText,
-  record,
+  recordWith,
   required,
-  type Schema,
+  type DataSchema,
   type TypeOfFields,
 } from '@retake/engine/schema'
 import type { RedactRule } from '@retake/engine/runs'
@@ -17,13 +17,13 @@ import { cliErrors } from '../errors.js'
 import type { OracleFunction } from '../oracle/oracle.js'
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-const text = (what: string): Schema<string> => being(what, isText)
+const text = (what: string): DataSchema<string> => being(what, isText)
 
 const isNumber = (value: unknown, least: number): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value >= least
-const number = (least: number): Schema<number> =>
+const number = (least: number): DataSchema<number> =>
   being(`a number from ${least} on`, (value) => isNumber(value, least))
-const wholeNumber = (least: number): Schema<number> =>
+const wholeNumber = (least: number): DataSchema<number> =>
   being(
     `a whole number from ${least} on`,
     (value) => isNumber(value, least) && Number.isInteger(value),
@@ -39,14 +39,14 @@ const freeText = being<string>(
 )
 const age = being<string>('an age such as "180d"', (value) => parseAge(value) !== undefined)
 
-const redactRules = list(
+const redactRules = listWith(
   being<RedactRule>(
     'a regular expression, a name or a function',
     (value) => value instanceof RegExp || typeof value === 'function' || isText(value),
   ),
 )
 
-const variableName: Schema<string> = (check, path, value) => {
+const variableName: DataSchema<string> = (check, path, value) => {
   if (!isText(value)) return check.mustBe(path, 'a text', value)
   // A key in a file would sooner or later end up in a repository.
   if (!/^[A-Za-z_]\w{0,99}$/.test(value))
@@ -72,7 +72,7 @@ const BLAME = {
   oracle,
   /** How to answer free steps, as for `--free`: `tool=neutral`. */
   free: ((check, path, value) =>
-    (Array.isArray(value) ? list(freeText) : freeText)(check, path, value)) as Schema<
+    (Array.isArray(value) ? listWith(freeText) : freeText)(check, path, value)) as DataSchema<
     string | readonly string[]
   >,
   /** File of a module that answers free steps, relative to this file. */
@@ -83,8 +83,8 @@ const BLAME = {
   jobs: wholeNumber(1),
   /** Tools with effects that forks may really run: all, or these (default: none). */
   liveTools: ((check, path, value) => {
-    if (typeof value !== 'boolean') list(text('the name of a tool'))(check, path, value)
-  }) as Schema<boolean | readonly string[]>,
+    if (typeof value !== 'boolean') listWith(text('the name of a tool'))(check, path, value)
+  }) as DataSchema<boolean | readonly string[]>,
 }
 
 export type BlameConfig = TypeOfFields<typeof BLAME>
@@ -110,9 +110,9 @@ const FIX = {
   maxForks: wholeNumber(1),
   maxUsd: number(0),
   /** Expected maximum use of one run; more is a symptom. */
-  runBudget: object({ usd: number(0), tokens: wholeNumber(1), steps: wholeNumber(1) }),
+  runBudget: objectOf({ usd: number(0), tokens: wholeNumber(1), steps: wholeNumber(1) }),
   /** Checks of results by tool: return the problem, or undefined. */
-  checkResults: record(
+  checkResults: recordWith(
     being<(result: unknown) => string | undefined>(
       'a function',
       (value) => typeof value === 'function',
@@ -120,9 +120,9 @@ const FIX = {
   ),
 }
 
-/** Defaults for removing runs. Ages are texts such as `180d`. */
+/** Rules of `retake rm --expired`. Ages are texts such as `180d`. */
 const RETENTION = {
-  /** Younger runs are never removed by age, number or size. */
+  /** Runs younger than this are never removed by rules. */
   floor: age,
   olderThan: age,
   keep: wholeNumber(0),
@@ -155,16 +155,16 @@ const CONFIG = {
    * (`groq/llama-3.3-70b-versatile`). They override the list prices that Retake knows. The cost of
    * a model in neither list is unknown.
    */
-  prices: record(object(PRICE)),
+  prices: recordWith(objectOf(PRICE)),
   /** Differences to ignore between requests: names of matchers, or files relative to this file. */
-  matchers: list(text('a name or a file')),
+  matchers: listWith(text('a name or a file')),
   /**
    * Text to hide in reports, exports and copies: regular expressions (as text, or as such in a code
    * file), the names `email`, `phone`, `card`, `iban`, `ip`, `id`, `key`, or functions that return
    * the values to hide in a text.
    */
   redact: redactRules,
-  recording: object({
+  recording: objectOf({
     /**
      * Personal data to replace by pseudonyms before it is written: the rules of `redact`,
      * `names:<file>`, `module:<file>` for a function in its own file, and `content` for everything
@@ -176,22 +176,22 @@ const CONFIG = {
    * Packages with a native add-on that only computes: the same arguments give the same result, and
    * nothing outside is read or changed. A replay runs them for real. Accepts `@acme/codec-*`.
    */
-  pureAddons: list(text('the name of a package')),
+  pureAddons: listWith(text('the name of a package')),
   /**
    * Definition of a passing run: a text as for `--oracle`, with files relative to this file, or a
    * function. The default oracle of `retake blame`.
    */
   oracle,
   /** The model behind `judge:…` oracles. */
-  judge: object({ url: text('a text'), model: text('a text'), apiKeyEnv: variableName }),
-  blame: object(BLAME),
-  fix: object(FIX),
-  seal: object({
+  judge: objectOf({ url: text('a text'), model: text('a text'), apiKeyEnv: variableName }),
+  blame: objectOf(BLAME),
+  fix: objectOf(FIX),
+  seal: objectOf({
     /** Signs every recording with the key of this machine and user, for receipts. */
     sign: flag,
   }),
-  push: object(PUSH),
-  retention: object(RETENTION),
+  push: objectOf(PUSH),
+  retention: objectOf(RETENTION),
 }
 
 /** A project's defaults, in `retake.config.{ts,mjs,js,json}`. Options override them. */
@@ -205,7 +205,7 @@ function shown(value: unknown): string {
 
 export function checkConfig(file: string, value: unknown): RetakeConfig {
   const check = new DataCheck(shown)
-  object(CONFIG)(check, [], value)
+  objectOf(CONFIG)(check, [], value)
   if (check.problems.length > 0)
     throw cliErrors.CONFIG_INVALID(file, check.problems.map(problemText).join(' '))
   return value as RetakeConfig

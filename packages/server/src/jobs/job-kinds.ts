@@ -3,8 +3,8 @@ import {
   DataCheck,
   type Fields,
   flag,
-  object,
-  oneOf,
+  objectOf,
+  oneWord,
   required,
   whole,
 } from '@retake/engine/schema'
@@ -131,7 +131,7 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   export: {
     minutes: 10,
-    options: { format: oneOf(...Object.keys(EXPORTS)), content: flag },
+    options: { format: oneWord(...Object.keys(EXPORTS)), content: flag },
     runsCode: never,
     more: ({ format = 'jsonl' }) => [`--format=${String(format)}`, '--allow-secrets'],
     writes: (run, { format = 'jsonl' }) => ({ out: `${run}.${EXPORTS[String(format)]}` }),
@@ -176,7 +176,7 @@ export function jobOptions(kind: string, options: Readonly<Record<string, unknow
   })
   const checked = { ...defaults, ...Object.fromEntries(given) } as JobOptions
   const check = new DataCheck()
-  object(fields)(check, [], checked)
+  objectOf(fields)(check, [], checked)
   const [problem] = check.problems
   if (problem === undefined) return checked
   const [name = 'at'] = problem.path
