@@ -70,6 +70,7 @@ export default defineConfig({
           alias: [
             { find: /^@retake\/(\w+)$/, replacement: source('$1/src/index.ts') },
             { find: '@retake/engine/errors', replacement: source('engine/src/errors.ts') },
+            { find: '@retake/engine/schema', replacement: source('engine/src/schema.ts') },
             {
               find: /^@retake\/runner\/(errors|package-root|read-part|temporary-folder)$/,
               replacement: source('runner/src/$1.ts'),

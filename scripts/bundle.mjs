@@ -29,6 +29,7 @@ const entries = {
   engine: [
     'packages/engine/src/index.ts',
     'packages/engine/src/errors.ts',
+    'packages/engine/src/schema.ts',
     'packages/engine/src/preload.ts',
     'packages/engine/src/runs/index.ts',
     'packages/engine/src/plans/index.ts',

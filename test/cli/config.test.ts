@@ -136,7 +136,7 @@ test('a config with a mistake is refused with its path and a suggestion', async 
     error: {
       code: 'CONFIG_INVALID',
       what: `The configuration ${join(folder, 'retake.config.json')} is not valid.`,
-      why: 'run is not known; did you mean runs?',
+      why: 'run: Unknown key "run". Did you mean runs?',
     },
   })
 })

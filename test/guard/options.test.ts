@@ -43,7 +43,7 @@ describe('a guard refuses meaningless options', () => {
     [{ name: 'x', dir: 3 }, 'dir: It must be a string'],
     [
       { name: 'x', approval: { breakGlass: { by: 'ann' } } },
-      'reason: It must be a string, not undefined.',
+      'approval.breakGlass: It needs `reason`.',
     ],
     [
       { name: 'x', approval: { expiresMs: Infinity } },

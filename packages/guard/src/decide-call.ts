@@ -77,7 +77,8 @@ export function decideCall(
     // The tool's function may return anything.
     const given: unknown = key ?? (idempotencyKey && call.within(() => idempotencyKey(args)))
     const own = given ?? run.tapes.keyOf(session, fingerprint, occurrence, within)
-    if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
+    if (typeof own !== 'string' || own === '')
+      throw new TypeError(`it returned ${own === '' ? 'an empty text' : typeof own}`)
     about.key = own
   } catch (cause) {
     return deny(about, resumeDenials.IDEMPOTENCY_KEY_FAILED(name, cause))
@@ -188,8 +189,6 @@ export const deniedIntent = (
   allowed,
   ...(exitReason && { exitReason }),
 })
-
-const describe = (value: unknown): string => (value === '' ? 'an empty text' : typeof value)
 
 /** The refusal of a call if the guard itself throws. */
 export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>

@@ -43,21 +43,16 @@ export function commitRefusal(
   { denial, cause }: Refusal,
   facts?: Partial<GuardFacts>,
 ): void {
-  const { exitReason } = denial
+  const { code, exitReason } = denial
   const error = new GuardError(denial, cause ? { cause } : undefined)
   // The stack shows where the call was made, not where the guard created the error.
   const { event } = operation.action
   const site = event.type === 'call' ? event.site : undefined
   error.stack = `${error.name}: ${error.message}${site === undefined ? '' : `\n    at ${site}`}`
-  commit(
-    operation,
-    { ...facts, status: statusOf(denial), attempts: 0, ...(exitReason && { exitReason }) },
-    { error },
-  )
+  const stopped = exitReason === undefined ? 'denied' : 'stopped'
+  const status: GuardStatus = code === 'CALL_IN_DOUBT' ? 'in doubt' : stopped
+  commit(operation, { ...facts, status, attempts: 0, ...(exitReason && { exitReason }) }, { error })
 }
-
-const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
-  code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
 
 /** The result for the caller. */
 export const resultOf = (

@@ -10,11 +10,14 @@ import {
   SavingsTally,
 } from '@retake/tape/guards'
 import { clipText, decodeBody, encodeBody, recordError } from '@retake/tape/format'
-import type { ApprovalOptions } from './approval/request-approval.js'
-import { type Baseline, type OnArgumentDrift, readBaseline } from './contract/baseline.js'
-import { checkGuardOptions, checkToolOptions, callOptionProblems } from './check-options.js'
+import { readBaseline } from './contract/baseline.js'
+import {
+  callOptionProblems,
+  checkGuardOptions,
+  checkToolOptions,
+  type GuardOptions,
+} from './check-options.js'
 import type { CallInDoubt, EarlierCall } from './resume/earlier-runs.js'
-import type { Policy } from './policy/policy.js'
 import { protectGuard } from './paths/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { installFor, installGuard } from './enforcement/install.js'
@@ -31,25 +34,9 @@ import type { GuardResult } from './guard-outcome.js'
 import { answerKey, isAnswer, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy, namesInLimits, type RuleName } from './policy/compiled-policy.js'
-import { type ClosedTape, GuardTapes, type GuardTapeOptions } from './resume/guard-tapes.js'
+import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
 import { ownData, ownFields } from './data/own-data.js'
 import { thrownIn } from './denials/thrown-error.js'
-
-export interface GuardOptions extends GuardTapeOptions {
-  /** Decides which calls run. Of several policies, the strictest applies. Default: all calls run. */
-  readonly policy?: Policy | readonly Policy[]
-  /**
-   * Names of all tools of the run. If set, a limit of any other tool is an error, and so is a rule
-   * that denies or asks about it, and registering it.
-   */
-  readonly tools?: readonly string[]
-  /** Who decides about calls that match an `ask` rule. */
-  readonly approval?: ApprovalOptions
-  /** The result of `baselineFrom(tapes)`, or its JSON. */
-  readonly baseline?: Baseline | string
-  /** Action for calls whose arguments differ from the baseline; default: only record the score. */
-  readonly onArgumentDrift?: OnArgumentDrift
-}
 
 /**
  * Creates a guard that checks every tool call. Calls inside a recording are recorded on its tape;
@@ -114,7 +101,11 @@ export class GuardRun {
     installFor(this.policy.scopes)
     const { tools } = options
     const unknown = tools && this.#namedTools().find((rule) => isMissing(rule, tools))
-    if (unknown !== undefined) throw new GuardError(unknownRule(unknown, tools))
+    if (unknown !== undefined) {
+      const { name, policy } = unknown
+      const meant = closestName(name, tools ?? [])
+      throw new GuardError(guardErrors.RULE_TOOL_UNKNOWN(name, policy, meant))
+    }
     this.history = new CallHistory(this.policy)
     this.limiter = new Limiter(
       [options.limits, ...this.policy.policies.map(({ limits }) => limits)].filter(
@@ -260,19 +251,21 @@ export class GuardRun {
    * failed. Wait for all calls first: calls in progress are returned as `inDoubt`.
    */
   end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
-    const ended = this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
-    const unknownTools = this.#unknownTools()
+    const ended = this.tapes.end((): RunEnd => {
+      if (error !== undefined) return { error: recordError(error) }
+      // Without an output, a replay does not compare it.
+      return output === undefined ? {} : encodeBody(output)
+    }, this.#unanswered > 0)
+    const isUsed = this.#tools.size + this.#unregistered.size > 0
+    const names = this.options.tools ?? [...this.toolNames, ...this.#unregistered]
+    const unknownTools = isUsed ? this.#namedTools().filter((rule) => isMissing(rule, names)) : []
     if (!this.#isWarned)
-      for (const { name, policy } of unknownTools) warn(guardErrors.RULE_TOOL_UNKNOWN(name, policy))
+      for (const { name, policy } of unknownTools) {
+        const { code, what, why, allowed } = guardErrors.RULE_TOOL_UNKNOWN(name, policy)
+        process.emitWarning([what, why, allowed].join(' '), { type: 'RetakeWarning', code })
+      }
     this.#isWarned = true
     return ended && { ...ended, unknownTools }
-  }
-
-  /** Tool names in limits, and in deny and ask rules, that no tool has so far. */
-  #unknownTools(): readonly RuleName[] {
-    if (this.#tools.size + this.#unregistered.size === 0) return []
-    const names = this.options.tools ?? [...this.toolNames, ...this.#unregistered]
-    return this.#namedTools().filter((rule) => isMissing(rule, names))
   }
 
   /** Closes the tape of a resumable run without completing it; otherwise like `end()`. */
@@ -361,19 +354,6 @@ const hasStarted = (facts: GuardFacts): boolean => hasRun(facts) || facts.status
 /** True for a limit, or a deny or ask rule, about a tool that does not exist. */
 const isMissing = ({ name, allows }: RuleName, tools: readonly string[]): boolean =>
   !allows && !tools.includes(name)
-
-const unknownRule = ({ name, policy }: RuleName, tools: readonly string[] = []): Denial =>
-  guardErrors.RULE_TOOL_UNKNOWN(name, policy, closestName(name, tools))
-
-function warn({ code, what, why, allowed }: Denial): void {
-  process.emitWarning([what, why, allowed].join(' '), { type: 'RetakeWarning', code })
-}
-
-/** Without an output, a replay does not compare it. */
-function outcomeOf(output: unknown, error: unknown): RunEnd {
-  if (error !== undefined) return { error: recordError(error) }
-  return output === undefined ? {} : encodeBody(output)
-}
 
 /** Longer names of tools that do not exist are cut, because a model can choose them. */
 const UNKNOWN_NAME_MAX = 200

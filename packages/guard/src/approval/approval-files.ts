@@ -185,8 +185,7 @@ export function isSignedApproval(
   if (typeof signature !== 'string') return false
   const bytes = Buffer.from(signature, 'base64url')
   const own = ownPublicKey('approval')
-  return [...(own === undefined ? [] : [own]), ...keys].some((key) => verifies(key, text, bytes))
+  return [...(own === undefined ? [] : [own]), ...keys].some((key) =>
+    attempt(() => verify(null, Buffer.from(text), createPublicKey(key), bytes), false),
+  )
 }
-
-const verifies = (key: string, text: string, signature: Buffer): boolean =>
-  attempt(() => verify(null, Buffer.from(text), createPublicKey(key), signature), false)

@@ -1,4 +1,13 @@
 import { natives, type Operation } from '@retake/engine/hook'
+import {
+  atLeast,
+  being,
+  objectOf,
+  oneWord,
+  required,
+  type DataSchema,
+  type TypeOfFields,
+} from '@retake/engine/schema'
 import type { ApprovalFacts, GuardIntent } from '@retake/tape/guards'
 import { reason, toWire } from '@retake/tape/format'
 import { requestInFolder } from './approval-files.js'
@@ -40,22 +49,53 @@ export type Approver = (
   signal: AbortSignal,
 ) => ApprovalDecision | Promise<ApprovalDecision>
 
-export interface ApprovalOptions {
+const LONGEST_EXPIRY_MS = 2 ** 31 - 1
+
+const APPROVAL = {
   /**
    * Who decides: a function, the terminal, a user of `retake ui` or `retake guard approvals` (`viewer`),
    * or the members of the project in RETAKE_SERVER, RETAKE_PROJECT and RETAKE_API_KEY (`team`).
    * Without an approver, calls that need approval are denied.
    */
-  readonly ask?: Approver | 'terminal' | 'viewer' | 'team'
+  ask: ((check, path, value) => {
+    if (typeof value !== 'function')
+      oneWord('terminal', 'viewer', 'team', 'a function')(check, path, value)
+  }) as DataSchema<Approver | 'terminal' | 'viewer' | 'team'>,
   /**
    * Public keys (PEM) of approvers on other machines, as printed by `retake guard approvals key`. The key
    * of a team server can also be set in RETAKE_APPROVAL_KEY.
    */
-  readonly keys?: readonly string[]
+  keys: ((check, path, value) => {
+    const isKey = (key: unknown): boolean => String(key).startsWith('-----BEGIN PUBLIC KEY-----')
+    if (!Array.isArray(value) || !value.every(isKey))
+      check.add(
+        path,
+        'It must be a list of public keys, as `retake guard approvals key` prints them.',
+      )
+  }) as DataSchema<readonly string[]>,
   /** Time until a request, or its approval, expires; default five minutes. */
-  readonly expiresMs?: number
+  expiresMs: ((check, path, value) => {
+    atLeast(0)(check, path, value)
+    if (Number(value) > LONGEST_EXPIRY_MS)
+      check.add(path, 'An approval is valid for 24 days at most.')
+  }) as DataSchema<number>,
   /** Approves every call that needs approval, and records who did so and why. */
-  readonly breakGlass?: { readonly reason: string; readonly by: string }
+  breakGlass: objectOf({ reason: breakGlassText('reason'), by: breakGlassText('by') }),
+}
+
+/** May be empty here: a call then says what is missing. */
+function breakGlassText(name: string) {
+  const text = being<string>('a string', (value) => typeof value === 'string')
+  return required(text, `It needs \`${name}\`.`)
+}
+
+export type ApprovalOptions = TypeOfFields<typeof APPROVAL>
+
+export const approvalSchema: DataSchema<ApprovalOptions> = (check, path, data) => {
+  if (typeof data !== 'string' && typeof data !== 'function')
+    return objectOf(APPROVAL)(check, path, data)
+  const ask = typeof data === 'string' ? `'${data}'` : 'your function'
+  check.add(path, `It must be an object: \`approval: { ask: ${ask} }\`.`)
 }
 
 export type Approved =

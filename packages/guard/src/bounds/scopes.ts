@@ -1,3 +1,13 @@
+import {
+  type DataCheck,
+  type DataPath,
+  eachOf,
+  listWith,
+  objectOf,
+  type DataSchema,
+  type TypeOfFields,
+} from '@retake/engine/schema'
+import { attempt } from '@retake/tape/format'
 import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import type { Denial } from '../denials/guard-error.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
@@ -6,8 +16,13 @@ import { type FileRoots, isBelow } from '@retake/runner/sandbox'
 import { ownLocations, ownReadOnly } from '../paths/own-files.js'
 import type { Confinement } from '@retake/runner/sandbox'
 import { type FileBounds, fileBounds } from './file-bounds.js'
-import { type NetworkBounds, networkBounds } from './network-bounds.js'
-import { type ShellBounds, shellBounds } from './shell-bounds.js'
+import {
+  hostPattern,
+  ListedAddresses,
+  type NetworkBounds,
+  networkBounds,
+} from './network-bounds.js'
+import { ArgumentVector, type ShellBounds, shellBounds } from './shell-bounds.js'
 
 /**
  * How a file is used. `look`: metadata only. `enter`: as the working directory. `unseen`: in a way
@@ -42,24 +57,34 @@ export interface Scopes {
   readonly reword?: (denial: Denial) => Denial
 }
 
+const folders = strings('A folder', (text) =>
+  text.includes('\0') ? 'A folder has no null byte.' : undefined,
+)
+
+const FILE_SCOPE = { read: folders, write: folders }
+
 /** Folders that a tool may use. A missing list allows all files, an empty list none. */
-export interface FileScope {
-  readonly read?: readonly string[]
-  readonly write?: readonly string[]
+export type FileScope = TypeOfFields<typeof FILE_SCOPE>
+
+const NETWORK_SCOPE = {
+  /** Hosts such as `api.example.com`, `*.example.com` or `example.com:8443`. Default: every public host. */
+  allow: strings('A host', hostProblem),
+  /** Non-public addresses, such as `127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`. */
+  addresses: strings('An address', (text) =>
+    attempt(() => new ListedAddresses([text])) === undefined
+      ? `"${text}" is not an address such as 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names belong under allow.`
+      : undefined,
+  ),
+  /** HTTP methods; default all. If set, connections other than HTTP are refused. */
+  methods: strings('A method', (text) =>
+    /^[A-Z]+$/i.test(text) ? undefined : `"${text}" is not an HTTP method such as GET.`,
+  ),
 }
 
 /** Hosts that a tool may connect to. Addresses that are not public must be listed in `addresses`. */
-export interface NetworkScope {
-  /** Hosts such as `api.example.com`, `*.example.com` or `example.com:8443`. Default: every public host. */
-  readonly allow?: readonly string[]
-  /** Non-public addresses, such as `127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`. */
-  readonly addresses?: readonly string[]
-  /** HTTP methods; default all. If set, connections other than HTTP are refused. */
-  readonly methods?: readonly string[]
-}
+export type NetworkScope = TypeOfFields<typeof NETWORK_SCOPE>
 
-/** Programs that a tool may start. */
-export interface ShellScope {
+const SHELL_SCOPE = {
   /**
    * Argument vectors: a program, then its arguments. Default: every program. An empty list: none.
    *
@@ -71,9 +96,62 @@ export interface ShellScope {
    * must be listed verbatim: `['sh', '-c', 'ls | wc -l']`. A worker thread is `['worker', file]`, a
    * native add-on `['addon', file]`, a signal `['kill', '-SIGTERM', pid]`.
    */
-  readonly allow?: readonly (readonly string[])[]
+  allow: listWith<readonly string[]>(argumentVector, 'What may be started'),
   /** Environment variables that may differ from those of this process; `*` matches any characters. */
-  readonly env?: readonly string[]
+  env: strings('A variable', (text) =>
+    /[=\0]/.test(text) ? 'It must be only the name of a variable.' : undefined,
+  ),
+}
+
+/** Programs that a tool may start. */
+export type ShellScope = TypeOfFields<typeof SHELL_SCOPE>
+
+/** Scopes as policies declare them. */
+export const scopeSchemas = {
+  /** Files that a tool may read and write. */
+  files: objectOf(FILE_SCOPE, 'A file scope'),
+  /** Hosts that a tool may reach. */
+  network: objectOf(NETWORK_SCOPE, 'A network scope'),
+  /** Programs that a tool may start. */
+  shell: objectOf(SHELL_SCOPE, 'A shell scope'),
+}
+
+/** A list of strings without problems. */
+function strings(
+  subject: string,
+  problemOf: (text: string) => string | undefined,
+): DataSchema<readonly string[]> {
+  return (check, path, data) => {
+    if (!check.list(path, data, `"${path.at(-1)}"`)) return
+    for (const [at, each] of eachOf(path, data)) {
+      const problem = check.text(at, each, subject) ? problemOf(each) : undefined
+      if (problem !== undefined) check.add(at, problem)
+    }
+  }
+}
+
+function hostProblem(text: string): string | undefined {
+  if (text.includes('://')) {
+    const host = URL.canParse(text) ? new URL(text).host : 'example.com'
+    return `"${text}" is an address with a scheme; write the host, such as ${host}.`
+  }
+  if (/[/?#@\s]/.test(text)) return `"${text}" is more than a host; leave out path and user.`
+  return attempt(() => hostPattern(text)) === undefined
+    ? `"${text}" is not a host such as api.example.com, *.example.com or example.com:8443.`
+    : undefined
+}
+
+function argumentVector(check: DataCheck, path: DataPath, data: unknown): void {
+  if (typeof data === 'string')
+    return check.add(
+      path,
+      `Write the program and its arguments as a list: [${data.split(/\s+/).join(', ')}].`,
+    )
+  if (!check.list(path, data, 'A command')) return
+  const wrong = data.findIndex((part) => typeof part !== 'string' || part.includes('\0'))
+  if (wrong >= 0) return check.add([...path, wrong], 'It must be a string without null bytes.')
+  const { mistake } = new ArgumentVector(data as readonly string[])
+  if (mistake !== undefined) check.add(path, `It cannot be used: ${mistake}.`)
 }
 
 /** The parts of a policy that scopes depend on. */

@@ -1,3 +1,4 @@
+import { number, oneWord, required, type TypeOfFields } from '@retake/engine/schema'
 import { type ArgumentDrift, type DriftReason, factsOf, guardedCalls } from '@retake/tape/guards'
 import { decodeBody, isRecord, type TapeLike, attempt } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
@@ -421,12 +422,15 @@ function newHost(
   if (host !== undefined) add(`it leads to the new host ${host}`)
 }
 
-export interface OnArgumentDrift {
+export const ARGUMENT_DRIFT = {
   /** Acts on scores above this. */
-  readonly over: number
+  over: required(number, 'It has no "over".'),
   /** `warn` only records the score. */
-  readonly then: 'warn' | 'ask' | 'deny'
+  // oxlint-disable-next-line unicorn/no-thenable -- a public name
+  then: required(oneWord('warn', 'ask', 'deny'), 'It has no "then".'),
 }
+
+export type OnArgumentDrift = TypeOfFields<typeof ARGUMENT_DRIFT>
 
 interface ArgumentDriftOptions {
   readonly baseline?: Baseline | string

@@ -2,20 +2,36 @@ import { type ArgumentDrift, type Drift, driftText } from '@retake/tape/guards'
 import { clipText, keyPathText } from '@retake/tape/format'
 import { type Denial, denialTable } from '../denials/guard-error.js'
 import type { GuardedToolOptions } from './guarded-tool.js'
-import { DataCheck, type FieldRules, problemText } from '../data/data-check.js'
+import {
+  anything,
+  DataCheck,
+  objectOf,
+  oneWord,
+  problemText,
+  type TypeOf,
+  type TypeOfFields,
+} from '@retake/engine/schema'
 import { type SchemaIssue, schemaProblem } from './check-schema.js'
 
-const CONTRACT: FieldRules = {
-  kind: ['json', 'text', 'binary', 'nothing'],
-  schema: 'any',
-  onDrift: ['warn', 'block'],
+const outputKind = oneWord('json', 'text', 'binary', 'nothing')
+export type OutputKind = TypeOf<typeof outputKind>
+
+const CONTRACT = {
+  /** Kind of the result, whatever its fields are. */
+  kind: outputKind,
+  schema: anything<Schema>(),
+  /** `warn` records drift and returns the result; `block` (default) fails the call. */
+  onDrift: oneWord('warn', 'block'),
 }
+
+/** The result that a tool promises. Callers get the returned value, with JSON text parsed. */
+export type Contract = TypeOfFields<typeof CONTRACT>
 
 /** Converts a plain schema to a contract. */
 export function contractOf(output: Schema | Contract): Contract {
   const isContract =
     !('~standard' in output) && Object.keys(CONTRACT).some((field) => field in output)
-  return isContract ? output : { schema: output as Schema }
+  return isContract ? output : { schema: output }
 }
 
 /** Denies a call whose tool has an invalid schema, before it starts. */
@@ -25,7 +41,7 @@ export function brokenContract(
 ): Denial | undefined {
   const contract = output && contractOf(output)
   const check = new DataCheck()
-  if (contract !== undefined) check.fields([], contract, 'A contract', CONTRACT)
+  if (contract !== undefined) objectOf(CONTRACT, 'A contract')(check, [], contract)
   const [problem] = check.problems
   if (problem !== undefined) return contractErrors.CONTRACT_INVALID(tool, problemText(problem))
   for (const schema of [input, contract?.schema]) {
@@ -60,17 +76,6 @@ export interface StandardIssue {
 
 /** A Standard Schema, or a JSON Schema as data. */
 export type Schema = StandardSchema | Readonly<Record<string, unknown>>
-
-/** Kind of a result, whatever its fields are. */
-export type OutputKind = 'json' | 'text' | 'binary' | 'nothing'
-
-/** The result that a tool promises. Callers get the returned value, with JSON text parsed. */
-export interface Contract {
-  readonly kind?: OutputKind
-  readonly schema?: Schema
-  /** `warn` records drift and returns the result; `block` (default) fails the call. */
-  readonly onDrift?: 'warn' | 'block'
-}
 
 /** Number of issues quoted in an error, and the length of each. */
 const ISSUES_MAX = 5

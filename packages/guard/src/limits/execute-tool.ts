@@ -61,12 +61,6 @@ const PAUSE_MAX_MS = 30_000
 /** If a server requests a longer pause, the call is not retried. */
 const REQUESTED_PAUSE_MAX_MS = 60_000
 
-/** Exponential backoff with full jitter; at least the requested time. */
-function retryPauseMs(attempt: number, requestedMs: number | undefined, clock: Clock): number {
-  const most = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1))
-  return (requestedMs ?? 0) + clock.random() * (requestedMs === undefined ? most : FIRST_PAUSE_MS)
-}
-
 /**
  * Decides whether to retry: after a pause, not any more (`why`), or not safe (`none`). May run code
  * of the tool, so call it within its bounds.
@@ -91,7 +85,10 @@ function nextAttempt(
       return {
         why: `The server requests a pause of ${Math.ceil(requestedMs / 1000)} s; a call waits 60 s at most.`,
       }
-    return { pauseMs: retryPauseMs(attempt, requestedMs, clock) }
+    // Exponential backoff with full jitter; at least the requested time.
+    const most = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1))
+    const jitterMs = clock.random() * (requestedMs === undefined ? most : FIRST_PAUSE_MS)
+    return { pauseMs: (requestedMs ?? 0) + jitterMs }
   } catch {
     return 'none'
   }
@@ -200,7 +197,11 @@ class Execution {
     let settle: (outcome: Outcome) => void
     const returned = this.#inside((): Outcome | undefined => {
       try {
-        const value = tool.run(args(), this.#context(this.#attempt))
+        const { idempotencyKey } = this.options
+        const context = new CallContext(this.#signal, idempotencyKey, this.#attempt, (usage) =>
+          this.#use(usage),
+        )
+        const value = tool.run(args(), context)
         if (!isThenable(value)) return this.#encoded(value)
         Promise.resolve(value).then(
           (result) => settle(this.#encoded(result)),
@@ -216,11 +217,6 @@ class Execution {
     this.#isLast = leftMs < timeoutMs
     const ms = Math.max(0, Math.min(timeoutMs, leftMs))
     return waitFor<Outcome>(ms, signal, (done) => (settle = done), this.#clock)
-  }
-
-  #context(attempt: number): ToolContext {
-    const { idempotencyKey } = this.options
-    return new CallContext(this.#signal, idempotencyKey, attempt, (usage) => this.#use(usage))
   }
 
   #use(usage: CallUsage): void {

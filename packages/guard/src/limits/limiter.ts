@@ -208,7 +208,10 @@ export class Limiter {
     const own = options.timeoutMs ?? timeoutMs ?? DEFAULT_TIMEOUT_MS
     return {
       timeoutMs: Math.min(own, timeoutMs ?? Infinity),
-      deadlineMs: smaller(deadlineMs, options.deadlineMs),
+      deadlineMs:
+        deadlineMs === undefined
+          ? options.deadlineMs
+          : Math.min(deadlineMs, options.deadlineMs ?? Infinity),
       outputBytes: outputBytes ?? DEFAULT_OUTPUT_BYTES,
     }
   }
@@ -236,9 +239,6 @@ export class Limiter {
 
 const DEFAULT_TIMEOUT_MS = 60_000
 const DEFAULT_OUTPUT_BYTES = 10_000_000
-
-const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
-  a === undefined ? b : Math.min(a, b ?? Infinity)
 
 /** Scopes of the limits that require a reservation; undefined if there is no limit. */
 export interface RequestedAmount {

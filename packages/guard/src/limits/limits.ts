@@ -1,8 +1,15 @@
+import {
+  atLeast,
+  DataCheck,
+  objectOf,
+  required,
+  type DataSchema,
+  type TypeOfFields,
+} from '@retake/engine/schema'
 import type { CallUsage } from '@retake/tape/guards'
 import { GuardError } from '../denials/guard-error.js'
 import { combineUsage } from './amount.js'
 import { limitErrors } from './limit-errors.js'
-import { DataCheck, type DataPath, type FieldRules } from '../data/data-check.js'
 import { toolNameProblem } from '../data/name-pattern.js'
 
 /** The smaller value applies. */
@@ -31,33 +38,68 @@ const stricter = (a: BreakerLimits, b: BreakerLimits = a): BreakerLimits => ({
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Limits for the calls of a run or of a tool. Unlimited unless stated otherwise. */
-export interface CallLimits {
+/** Usage that tools reserve or report. */
+export const USAGE: DataSchema<CallUsage> = objectOf({
+  inputTokens: atLeast(0),
+  outputTokens: atLeast(0),
+  costUsd: atLeast(0),
+})
+
+/** Limits that are a single number. */
+const NUMBERS = {
   /** Timeout of an attempt; default 60,000. A tool can set a smaller one. */
-  readonly timeoutMs?: number
+  timeoutMs: atLeast(1),
   /** Timeout of a call with all its attempts and pauses. */
-  readonly deadlineMs?: number
+  deadlineMs: atLeast(1),
   /** Size of a result on the tape; default 10 MB. */
-  readonly outputBytes?: number
+  outputBytes: atLeast(0),
   /** Number of calls in the run, including served ones. Retries do not count. */
-  readonly calls?: number
+  calls: atLeast(0),
   /** Concurrent calls; others wait in order. A nested call may borrow the permit of its caller. */
-  readonly concurrency?: number
+  concurrency: atLeast(1),
   /** Number of calls that may wait for a permit or an approval. */
-  readonly queue?: number
+  queue: atLeast(0),
   /** Sum of input and output tokens. */
-  readonly tokens?: number
-  readonly costUsd?: number
+  tokens: atLeast(0),
+  costUsd: atLeast(0),
   /** In any sixty seconds. */
-  readonly costUsdPerMinute?: number
-  readonly breaker?: BreakerLimits
+  costUsdPerMinute: atLeast(0),
 }
 
-export interface BreakerLimits {
+const BREAKER = {
   /** Number of consecutive failures after which calls of the tool are stopped. */
-  readonly failures: number
+  failures: required(atLeast(1), 'It has no "failures".'),
   /** Time after which one trial call is allowed. If it succeeds, the circuit closes. */
-  readonly cooldownMs: number
+  cooldownMs: required(atLeast(0), 'It has no "cooldownMs".'),
+}
+
+export type BreakerLimits = TypeOfFields<typeof BREAKER>
+
+const CALL_LIMITS = { ...NUMBERS, breaker: objectOf(BREAKER, '"breaker"') }
+
+/** Limits for the calls of a run or of a tool. Unlimited unless stated otherwise. */
+export type CallLimits = TypeOfFields<typeof CALL_LIMITS>
+
+const callLimits = objectOf(CALL_LIMITS, 'Limits')
+
+const limitsByTool: DataSchema<Readonly<Record<string, CallLimits>>> = (check, path, data) => {
+  for (const [tool, limits] of Object.entries(check.object(path, data, 'Limits by tool') ?? {})) {
+    const problem = tool.includes('*')
+      ? 'It must be the name of one tool. Patterns apply only in rules.'
+      : toolNameProblem(tool)
+    if (problem !== undefined) check.addKey([...path, tool], problem)
+    callLimits(check, [...path, tool], limits)
+  }
+}
+
+const LIMITS = {
+  ...CALL_LIMITS,
+  /** Stops loops: this many identical calls, or rounds of up to 16 calls, with identical results. */
+  repeats: atLeast(1),
+  /** Reservation of tools that do not declare one. */
+  reserve: USAGE,
+  /** Additional limits of single tools, by name. */
+  tools: limitsByTool,
 }
 
 /**
@@ -65,72 +107,16 @@ export interface BreakerLimits {
  * starts. A tool without a reservation uses `reserve`; without that, its calls are stopped unless it
  * declares effects without `spend`. A resumed run counts the spending of earlier runs.
  */
-export interface Limits extends CallLimits {
-  /** Stops loops: this many identical calls, or rounds of up to 16 calls, with identical results. */
-  readonly repeats?: number
-  /** Reservation of tools that do not declare one. */
-  readonly reserve?: CallUsage
-  /** Additional limits of single tools, by name. */
-  readonly tools?: Readonly<Record<string, CallLimits>>
-}
+export type Limits = TypeOfFields<typeof LIMITS>
 
-/** Checks of a usage that tools reserve or report. */
-export const USAGE_RULES: FieldRules = {
-  inputTokens: 'count',
-  outputTokens: 'count',
-  costUsd: 'count',
-}
-
-/** Limits that are a single number. */
-const NUMBERS = {
-  timeoutMs: 'positive',
-  deadlineMs: 'positive',
-  outputBytes: 'count',
-  calls: 'count',
-  concurrency: 'positive',
-  queue: 'count',
-  tokens: 'count',
-  costUsd: 'count',
-  costUsdPerMinute: 'count',
-} as const satisfies Record<Exclude<keyof CallLimits, 'breaker'>, string>
-
-const CALL_LIMITS: FieldRules = {
-  ...NUMBERS,
-  breaker: (check, path, data) => {
-    const rules: FieldRules = { failures: 'positive', cooldownMs: 'count' }
-    const breaker = check.fields(path, data, '"breaker"', rules)
-    for (const key of Object.keys(rules))
-      if (breaker !== undefined && breaker[key] === undefined)
-        check.add(path, `It has no "${key}".`)
-  },
-}
-
-const LIMITS: FieldRules = {
-  ...CALL_LIMITS,
-  repeats: 'positive',
-  reserve: (check, path, data) => void check.fields(path, data, '"reserve"', USAGE_RULES),
-  tools: (check, path, data) => {
-    const tools = check.object(path, data, 'Limits by tool', undefined) ?? {}
-    for (const [tool, limits] of Object.entries(tools)) {
-      const problem = tool.includes('*')
-        ? 'It must be the name of one tool. Patterns apply only in rules.'
-        : toolNameProblem(tool)
-      if (problem !== undefined)
-        check.problems.push({ path: [...path, tool], message: problem, isKey: true })
-      check.fields([...path, tool], limits, 'Limits', CALL_LIMITS)
-    }
-  },
-}
+/** Checks limits that come from a policy file or from options. */
+export const limitsSchema = objectOf(LIMITS, 'Limits')
 
 /** Throws for invalid limits, because a misspelled limit would limit nothing. */
 export function assertLimits(limits: unknown): void {
   const check = new DataCheck()
-  checkLimits(check, limits, [])
+  limitsSchema(check, [], limits)
   const [problem] = check.problems
   if (problem !== undefined)
     throw new GuardError(limitErrors.LIMITS_INVALID(problem.path.join('.'), problem.message))
 }
-
-/** Checks limits that come from a policy file or from options. */
-export const checkLimits = (check: DataCheck, data: unknown, path: DataPath): void =>
-  void check.fields(path, data, 'Limits', LIMITS)

@@ -1,6 +1,5 @@
 import os from 'node:os'
 import path from 'node:path'
-import type { Dirent } from 'node:fs'
 import { attempt } from '@retake/tape/format'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import { type Denial, guardErrors } from '../denials/guard-error.js'
@@ -82,7 +81,13 @@ export function ownFileDenial(access: string, given: string): Denial | undefined
   const location = resolvePath(given)
   if (location === undefined) return undefined
   const found = ownerOf(location.real, access) ?? ownerOf(path.resolve(given), access)
-  return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
+  return (
+    found &&
+    denialOf(
+      found,
+      `The tool tried to ${access === 'write' ? 'write' : 'read'} ${JSON.stringify(given)}.`,
+    )
+  )
 }
 
 /** Denies removing or renaming a protected path or a folder that contains one. */
@@ -137,7 +142,10 @@ export const ownReadOnly = (): readonly { folder: string; writable: readonly str
 
 /** The folder itself if everything in it is protected. Locks are dangling links. */
 function ownEntriesIn(folder: string): string[] {
-  const entries = listOf(folder)
+  const entries = attempt(
+    () => outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true })),
+    [],
+  )
   const own = entries.filter(({ name }) => OWN_ENTRY.test(name))
   if (own.length === entries.length) return own.length === 0 ? [] : [folder]
   return own.filter((each) => !each.isSymbolicLink()).map(({ name }) => path.join(folder, name))
@@ -167,9 +175,6 @@ const protectedBelow = (entry: string): OwnPath | undefined =>
     paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
   )
 
-const listOf = (folder: string): Dirent[] =>
-  attempt(() => outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true })), [])
-
 /** Words that may be paths: parts of the text, values of options, with `~` expanded. */
 function wordsIn(text: string): Set<string> {
   const parts = text.split(/[\s'"`;|&<>(){}=,:]+/)
@@ -182,8 +187,6 @@ function wordsIn(text: string): Set<string> {
     values.filter((word) => word !== '' && word.length <= 4096 && !word.includes('\0')),
   )
 }
-
-const verbOf = (access: string): string => (access === 'write' ? 'write' : 'read')
 
 const denialOf = ({ owner }: OwnPath, what: string): Denial =>
   guardErrors.GUARD_OWN_FILES(what, owner)

@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { closestName } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
-import { checkPolicy } from '../policy/check-policy.js'
+import { checkPolicy } from '../policy/policy.js'
 import type { Policy } from '../policy/policy.js'
-import type { PolicyProblem } from '../data/data-check.js'
+import type { DataProblem } from '@retake/engine/schema'
 import { presets } from '../policy/presets.js'
 import { protectOwnFiles } from '../paths/own-files.js'
 import { policyFileErrors } from './policy-file-errors.js'
@@ -59,7 +59,7 @@ async function readModule(file: string): Promise<PolicyFile> {
   }
 }
 
-export interface LocatedProblem extends PolicyProblem {
+export interface LocatedProblem extends DataProblem {
   /** `policy.yaml:3:5`, or only the file if it is a program. */
   readonly at: string
   readonly line?: number
@@ -116,7 +116,7 @@ export async function checkPolicyFile(
 function located(
   policyFile: PolicyFile,
   at: readonly (string | number)[],
-  problem: PolicyProblem,
+  problem: DataProblem,
 ): LocatedProblem {
   const { file } = policyFile
   const position = policyFile.positionOf([...at, ...problem.path])
@@ -129,13 +129,13 @@ function located(
 function expandPresets(data: unknown): {
   readonly used: readonly Policy[]
   readonly rest: unknown
-  readonly problems: readonly PolicyProblem[]
+  readonly problems: readonly DataProblem[]
 } {
   if (typeof data !== 'object' || data === null || !('presets' in data))
     return { used: [], rest: data, problems: [] }
   const { presets: named, ...rest } = data
   const used: Policy[] = []
-  const problems: PolicyProblem[] = []
+  const problems: DataProblem[] = []
   for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
     const [name, options] = presetOf(each)
     if (isRecord(each) && Object.keys(each).length > 1) {

@@ -3,8 +3,6 @@ import type { CallFilter, JudgedCall } from './compiled-rule.js'
 import type { Names } from '../data/name-pattern.js'
 import { TaintTracker } from './taint-tracker.js'
 
-export const LOOK_BACK_LIMIT = 10_000
-
 /** Counts the calls that a rule looks back on: a total, and the numbers of the latest ones. */
 class CallCounter {
   #total = 0

@@ -14,13 +14,13 @@ import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './
 import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
 import type { Policy } from './policy.js'
 import { describeDenial } from './describe-denial.js'
-import { checkPolicy, namesInRules } from './check-policy.js'
-import { type PolicyProblem, problemText } from '../data/data-check.js'
+import { checkPolicy, namesInRules } from './policy.js'
+import { type DataProblem, problemText } from '@retake/engine/schema'
 
 export class PolicyInvalid extends RetakeError {
   override readonly name = 'PolicyInvalid'
 
-  constructor(readonly problems: readonly PolicyProblem[]) {
+  constructor(readonly problems: readonly DataProblem[]) {
     super(
       'POLICY_INVALID',
       'The policy is not valid.',

@@ -3,9 +3,18 @@ import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
 import { nameTest, type NameTest } from '../data/name-pattern.js'
 import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from '../data/argument-path.js'
-import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
+import type { CallHistory, Watch } from './call-history.js'
 import { compilePredicate } from './compile-predicate.js'
-import type { Earlier, Predicate, Rule, Taint, When } from './policy.js'
+import {
+  EFFECTS,
+  LOOK_BACK_LIMIT,
+  ruleVerdict,
+  type Earlier,
+  type Predicate,
+  type Rule,
+  type Taint,
+  type When,
+} from './policy.js'
 import type { Names } from '../data/name-pattern.js'
 import { eachText, joinedMembers, type TaintSource, type TaintTracker } from './taint-tracker.js'
 
@@ -16,8 +25,6 @@ export interface JudgedCall {
   /** Declared effects of the tool; undefined without a declaration. */
   readonly effects: readonly Effect[] | undefined
 }
-
-export const EFFECTS: readonly Effect[] = ['read', 'write', 'network', 'shell', 'spend']
 
 const ANY = -1
 
@@ -262,14 +269,11 @@ function taintIndex({ taints }: LookBackList, taint: Taint): number {
   return known >= 0 ? known : taints.push({ from, minLength }) - 1
 }
 
-export const ruleVerdict = (rule: Rule): GuardVerdict =>
-  rule.deny !== undefined ? 'deny' : rule.ask !== undefined ? 'ask' : 'allow'
-
 export const namesOf = (names: Names): readonly string[] =>
   typeof names === 'string' ? [names] : names
 
 export const earlierOf = (after: Earlier | readonly Earlier[]): readonly Earlier[] =>
-  Array.isArray(after) ? (after as readonly Earlier[]) : [after as Earlier]
+  Array.isArray(after) ? (after as readonly Earlier[]) : [after]
 
 export const taintOf = (tainted: Names | Taint): Taint =>
   typeof tainted === 'string' || Array.isArray(tainted)

@@ -1,7 +1,8 @@
 import type { Names } from '../data/name-pattern.js'
 import type { Policy } from './policy.js'
 import { ownData } from '../data/own-data.js'
-import { DataCheck } from '../data/data-check.js'
+import { anything, objectOf, required } from '@retake/engine/schema'
+import { checkOptions } from '../denials/check-options.js'
 
 export interface ReadOnlyOptions {
   /** Folders that may be read; default any. */
@@ -174,9 +175,13 @@ export const presets = {
 
 /** Throws if an option of a preset is unknown or a required one is missing. */
 function checkPreset(name: string, data: unknown, keys: readonly string[], needed?: string): void {
-  const check = new DataCheck()
-  const options = check.object([], ownData(data ?? {}), 'Its options', keys)
-  if (options !== undefined && needed !== undefined && options[needed] === undefined)
-    check.add([], `It needs \`${needed}\`.`)
-  check.throwIfAny(`preset "${name}"`)
+  const fields = keys.map((key) => [
+    key,
+    key === needed ? required(anything(), `It needs \`${needed}\`.`) : anything(),
+  ])
+  checkOptions(
+    `preset "${name}"`,
+    objectOf(Object.fromEntries(fields), 'Its options'),
+    ownData(data ?? {}),
+  )
 }

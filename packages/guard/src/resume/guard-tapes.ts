@@ -1,11 +1,12 @@
 import path from 'node:path'
 import { type CallUsage, type GuardIntent, readGuards, type ResumedRun } from '@retake/tape/guards'
-import { toWire, type Durability } from '@retake/tape/format'
+import { toWire } from '@retake/tape/format'
 import {
   currentSession,
   openRecording,
   outsideRuns,
   type RecordedRun,
+  isRedactRule,
   type RedactRule,
   revealedTape,
   type RecordSession,
@@ -13,6 +14,16 @@ import {
   type Session,
   toolOwner,
 } from '@retake/engine/hook'
+import {
+  anything,
+  being,
+  oneWord,
+  required,
+  type DataSchema,
+  nonEmptyText,
+  type TypeOfFields,
+} from '@retake/engine/schema'
+import { types } from 'node:util'
 import type { Denial } from '../denials/guard-error.js'
 import { ordinaryData, ownFields } from '../data/own-data.js'
 import type { Limits } from '../limits/limits.js'
@@ -46,35 +57,52 @@ import type { CallBounds } from '../bounds/call-bounds.js'
 import { currentBounds } from '../bounds/current-bounds.js'
 
 /** Options of a guard that concern its tape. */
-export interface GuardTapeOptions {
+export const TAPE_OPTIONS = {
   /** Name of the run in lists. */
-  readonly name: string
+  name: required(nonEmptyText(), 'It needs a `name`.'),
   /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
-  readonly dir?: string
+  dir: nonEmptyText(),
   /**
    * Failures that the guard's own tape survives, as for `record`. `machine` (default): a power cut;
    * a call is on disk before it runs, and its result before it is returned. `process`: only a
    * killed process; nothing waits for the disk.
    */
-  readonly durability?: Durability
+  durability: oneWord('machine', 'process'),
   /** Apply in addition to the limits of the policies. The smaller value counts. */
-  readonly limits?: Limits
+  limits: anything<Limits>(),
   /**
    * Continues an earlier run: serves its results, then runs further calls. `true` means the latest
    * run of this name, unless it is complete. A string is the id or path of a run. Only `end()`
    * completes a run.
    */
-  readonly resume?: boolean | string
+  resume: being<boolean | string>(
+    'true, or the id or path of a run',
+    (value) => typeof value === 'boolean' || typeof value === 'string',
+  ),
   /** Decision about calls that were running when the resumed run stopped; default `fail`. */
-  readonly inDoubt?: InDoubtChoice
+  inDoubt: ((check, path, value) => {
+    if (typeof value !== 'function') oneWord('fail', 'retry', 'skip')(check, path, value)
+  }) as DataSchema<InDoubtChoice>,
   /**
    * Personal data to replace by pseudonyms on the guard's own tape, as for `record()`. Default:
    * `recording.redact` in the project's configuration. Tools get the original values.
    */
-  readonly redact?: readonly RedactRule[]
+  redact: being<readonly RedactRule[]>(
+    'a list of names, expressions and functions',
+    (value) => Array.isArray(value) && value.every(isRedactRule),
+  ),
   /** Private ed25519 key that signs the seal of the guard's own tape. */
-  readonly signingKey?: KeyObject
+  signingKey: ((check, path, value) => {
+    const isKey = types.isKeyObject(value) && value.type === 'private'
+    if (!isKey || value.asymmetricKeyType !== 'ed25519')
+      check.add(
+        path,
+        'It must be a private ed25519 key, as returned by `createPrivateKey` of node:crypto.',
+      )
+  }) as DataSchema<KeyObject>,
 }
+
+export type GuardTapeOptions = TypeOfFields<typeof TAPE_OPTIONS>
 
 /** Project settings for tapes that guards record themselves. */
 export type GuardDefaults = Pick<GuardTapeOptions, 'redact'> & { readonly sign?: boolean }
@@ -259,7 +287,7 @@ export class GuardTapes {
     if (around !== undefined) return around
     const owner = toolOwner()
     if (owner !== undefined && !owner.closed)
-      return new NestedSession(owner, enclosingCall() ?? 'tool')
+      return new NestedSession(owner, currentBounds().at(-1)?.key ?? 'tool')
     this.#resume()
     if (this.#own === undefined) {
       this.#own = new OwnTape(ownFields({ ...this.#defaults, ...this.#options }), this.#earlier)
@@ -401,8 +429,4 @@ export class GuardTapes {
 export function encloseCalls(bounds: CallBounds, key: string): void {
   const isDeep = key.includes('/')
   bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
-}
-
-function enclosingCall(): string | undefined {
-  return currentBounds().at(-1)?.key
 }

@@ -58,17 +58,16 @@ export function sandboxedTool(
   return (args, context) => {
     const bounds = currentBounds()
     return outsideRuns(() => {
-      const { key, confinement } = enclosureFor(scopesOf(bounds))
+      // For a single call, returns the array itself, which is identical for all calls of a tool.
+      const { key, confinement } = enclosureFor(
+        bounds.length === 1 && bounds[0] ? bounds[0].scopes : bounds.flatMap((each) => each.scopes),
+      )
       const tool =
         idleProcess(key) ?? new ToolProcess({ name, child, file, exported, limits, confinement })
       return tool.call(args, context, bounds, () => wait(key, tool))
     })
   }
 }
-
-/** For a single call, returns the array itself, which is identical for all calls of a tool. */
-const scopesOf = (bounds: readonly CallBounds[]): readonly Scopes[] =>
-  bounds.length === 1 && bounds[0] ? bounds[0].scopes : bounds.flatMap((each) => each.scopes)
 
 /** The confinement of a call, and the key of processes with the same confinement. */
 interface Enclosure {

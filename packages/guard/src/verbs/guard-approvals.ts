@@ -10,7 +10,6 @@ import { userName } from '../approval/prompt-terminal.js'
 import { cliErrors } from '@retake/runner/errors'
 import { leadLines, printable, printJson, widthOf } from '@retake/runner/terminal'
 import { argumentLines, duration, visibleText } from '@retake/tape/present'
-import type { RunStore } from '@retake/runner/runs'
 
 const SHOWN = 8
 
@@ -31,7 +30,11 @@ call waits if an \`ask\` rule matches it and the guard has \`approval: { ask: 'v
     `retake guard approvals refuse 3f2a9c01 --reason 'wrong customer'`,
   ],
   run(options, [what, id = '']) {
-    const waiting = waitingIn(options.store)
+    const { store } = options
+    const waiting = store
+      .ids()
+      .map((run) => store.pathOf(run))
+      .flatMap((tape) => pendingApprovals(tape, Date.now()).map((each) => ({ ...each, tape })))
     if (what === 'key') {
       console.log(approvalPublicKey().trim())
       return 0
@@ -44,12 +47,6 @@ call waits if an \`ask\` rule matches it and the guard has \`approval: { ask: 'v
 interface Waiting extends PendingApproval {
   readonly tape: string
 }
-
-const waitingIn = (store: RunStore): Waiting[] =>
-  store
-    .ids()
-    .map((run) => store.pathOf(run))
-    .flatMap((tape) => pendingApprovals(tape, Date.now()).map((each) => ({ ...each, tape })))
 
 function list(waiting: readonly Waiting[], json: boolean): number {
   const width = widthOf(process.stdout)

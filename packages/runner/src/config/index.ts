@@ -1,7 +1,5 @@
+export type { BlameConfig, ModelPrice, RetakeConfig } from './check-config.js'
 export {
-  type BlameConfig,
-  type ModelPrice,
-  type RetakeConfig,
   defineConfig,
   givenMatchers,
   givenPatterns,

@@ -195,13 +195,11 @@ let system: readonly string[] | undefined
 
 /** A link into `/usr`, such as the time zone, does not need a mount. */
 function settingMount(file: string): string[] {
-  const target = linkTarget(file)
+  const target = attempt(() => readlinkSync(file))
   return target !== undefined && isBelow(path.resolve('/etc', target), '/usr')
     ? ['--symlink', target, file]
     : ['--ro-bind-try', file, file]
 }
-
-const linkTarget = (file: string): string | undefined => attempt(() => readlinkSync(file))
 
 /** On most systems `/bin` and `/lib` are links into `/usr`. */
 function systemMount(folder: string): string[] {

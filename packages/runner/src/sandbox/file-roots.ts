@@ -41,7 +41,10 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
     }
     const next = path.join(real, name)
     stats = statOf(next)
-    const target = stats?.isSymbolicLink() && (follow || left.length > 0) ? read(next) : undefined
+    const target =
+      stats?.isSymbolicLink() && (follow || left.length > 0)
+        ? attempt(() => disk.readlinkSync(next))
+        : undefined
     if (target === undefined) {
       real = next
       continue
@@ -64,8 +67,6 @@ const SEPARATORS = path.sep === '\\' ? /[\\/]/ : /\//
 
 const namesOf = (text: string): string[] =>
   text.split(SEPARATORS).filter((name) => name !== '' && name !== '.')
-
-const read = (link: string): string | undefined => attempt(() => disk.readlinkSync(link))
 
 interface Root {
   /** Absolute since the policy was read, so that a later `chdir` has no effect. */

@@ -19,9 +19,9 @@ test('options become arguments of the command, and none of them can add another'
 test.each([
   ['fork', {}, 'needs the step'],
   ['fork', { at: 3 }, 'must be a string'],
-  ['fork', { at: '3', node: 'x' }, 'takes at, set'],
+  ['fork', { at: '3', node: 'x' }, 'Unknown key "node". Known keys: at, set'],
   ['blame', { forks: 1_000_000 }, 'from 1 to 1000'],
-  ['export', { format: '../../etc' }, 'Choose from'],
+  ['export', { format: '../../etc' }, 'It cannot be "../../etc". It must be one of jsonl'],
   ['replay', { observe: 'yes' }, 'true or false'],
 ])('a %s job with options %j is refused', (kind, options, why) => {
   expect(() => jobOptions(kind, options)).toThrow(why)

@@ -1,18 +1,31 @@
+import {
+  being,
+  DataCheck,
+  type Fields,
+  flag,
+  objectOf,
+  oneWord,
+  required,
+  whole,
+} from '@retake/engine/schema'
 import { serverErrors } from '../edge/errors.js'
 import type { JobKind, JobOptions } from '../database/tables.js'
 
-type OptionType =
-  | 'text'
-  | 'texts'
-  | 'flag'
-  | { readonly oneOf: readonly string[] }
-  | { readonly max: number; readonly fallback: number }
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 10_000 && !value.includes('\0')
+const text = being<string>('a string', isText)
+const texts = being<readonly string[]>(
+  'a list of strings',
+  (value) => Array.isArray(value) && value.length <= 100 && value.every(isText),
+)
 
 interface KindOfJob {
   /** Time limit of one attempt. */
   readonly minutes: number
   /** Each is passed to `retake` under the same name, except those in `SPECIAL`. */
-  readonly options: Readonly<Record<string, OptionType>>
+  readonly options: Fields
+  /** Values of options that are missing. */
+  readonly defaults?: JobOptions
   /** True if the job starts the program of the run, which needs a sandbox. */
   readonly runsCode: (options: JobOptions) => boolean
   /** Further arguments of `retake`. */
@@ -40,10 +53,11 @@ const EXPORTS: Readonly<Record<string, string>> = {
 }
 
 /** Takes the code of the agent from a commit instead of the run. */
-const GIT = { git: 'text', commit: 'text', root: 'text' } as const
+const GIT = { git: text, commit: text, root: text }
 /** Options for the worker itself, and options that `more` passes to `retake`. */
 const SPECIAL: ReadonlySet<string> = new Set([...Object.keys(GIT), 'model', 'forks', 'format'])
-const FORKS = { max: 1000, fallback: 100 }
+const FORKS = { forks: whole(1, 1000) }
+const FORKS_DEFAULT = { forks: 100 }
 
 const isOffline = ({ modelUrl }: JobSurroundings): boolean => modelUrl === undefined
 const always = (): boolean => true
@@ -52,19 +66,26 @@ const never = (): boolean => false
 const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   replay: {
     minutes: 10,
-    options: { observe: 'flag', strictFiles: 'flag', ...GIT },
+    options: { observe: flag, strictFiles: flag, ...GIT },
     runsCode: always,
     more: () => ['--trust', '--json'],
   },
   verify: {
     minutes: 10,
-    options: { integrityOnly: 'flag', ...GIT },
+    options: { integrityOnly: flag, ...GIT },
     runsCode: ({ integrityOnly }) => integrityOnly !== true,
     more: () => ['--trust', '--json'],
   },
   fork: {
     minutes: 20,
-    options: { at: 'text', set: 'texts', request: 'texts', status: 'text', name: 'text', ...GIT },
+    options: {
+      at: required(text, 'A fork needs the step to change.'),
+      set: texts,
+      request: texts,
+      status: text,
+      name: text,
+      ...GIT,
+    },
     runsCode: always,
     more: (_, given) => [
       '--trust',
@@ -76,7 +97,8 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   blame: {
     minutes: 60,
-    options: { oracle: 'text', expect: 'text', free: 'texts', forks: FORKS, ...GIT },
+    options: { oracle: text, expect: text, free: texts, ...FORKS, ...GIT },
+    defaults: FORKS_DEFAULT,
     runsCode: always,
     more: ({ forks }, given) => [
       ...searchArguments(given),
@@ -86,7 +108,8 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   fix: {
     minutes: 60,
-    options: { oracle: 'text', expect: 'text', model: 'text', forks: FORKS, ...GIT },
+    options: { oracle: text, expect: text, model: text, ...FORKS, ...GIT },
+    defaults: FORKS_DEFAULT,
     runsCode: always,
     more: ({ model, forks }, given) => [
       ...searchArguments(given),
@@ -106,7 +129,7 @@ const kinds: Readonly<Record<JobKind, KindOfJob>> = {
   },
   export: {
     minutes: 10,
-    options: { format: { oneOf: Object.keys(EXPORTS) }, content: 'flag' },
+    options: { format: oneWord(...Object.keys(EXPORTS)), content: flag },
     runsCode: never,
     more: ({ format = 'jsonl' }) => [`--format=${String(format)}`, '--allow-secrets'],
     writes: (run, { format = 'jsonl' }) => ({ out: `${run}.${EXPORTS[String(format)]}` }),
@@ -143,49 +166,20 @@ export function jobCommand(
 }
 
 export function jobOptions(kind: string, options: Readonly<Record<string, unknown>>): JobOptions {
-  const { options: known } = kindOfJob(kind)
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown !== undefined)
-    throw serverErrors.REQUEST_INVALID(
-      `The option "${unknown.slice(0, 50)}"`,
-      `A ${kind} job takes ${Object.keys(known).join(', ') || 'no options'}.`,
-    )
-  const entries = Object.entries(known).flatMap(([name, type]) => {
-    const value = readOption(name, type, options[name])
-    return value === undefined ? [] : [[name, value]]
+  const { options: fields, defaults } = kindOfJob(kind)
+  // Forms send empty texts for what is not filled in, and numbers as texts.
+  const given = Object.entries(options).flatMap(([name, value]) => {
+    if (value === undefined || value === null || value === '') return []
+    return [[name, name === 'forks' ? Number(value) : value]]
   })
-  const checked = Object.fromEntries(entries) as JobOptions
-  if (kind === 'fork' && checked['at'] === undefined)
-    throw serverErrors.REQUEST_INVALID('The option "at"', 'A fork needs the step to change.')
-  return checked
-}
-
-function readOption(
-  name: string,
-  type: OptionType,
-  value: unknown,
-): JobOptions[string] | undefined {
-  const invalid = (why: string) => serverErrors.REQUEST_INVALID(`The option "${name}"`, why)
-  const isText = (each: unknown): each is string =>
-    typeof each === 'string' && each.length <= 10_000 && !each.includes('\0')
-  if (typeof type === 'object' && 'max' in type) {
-    const count = value === undefined ? type.fallback : Number(value)
-    if (Number.isInteger(count) && count >= 1 && count <= type.max) return count
-    throw invalid(`It must be a whole number from 1 to ${type.max}.`)
-  }
-  if (value === undefined || value === null || value === '') return undefined
-  if (typeof type === 'object') {
-    if (type.oneOf.includes(value as string)) return value as string
-    throw invalid(`Choose from ${type.oneOf.join(', ')}.`)
-  }
-  if (type === 'flag') {
-    if (typeof value === 'boolean') return value
-    throw invalid('It must be true or false.')
-  }
-  if (type === 'text') {
-    if (isText(value)) return value
-    throw invalid('It must be a string.')
-  }
-  if (Array.isArray(value) && value.length <= 100 && value.every(isText)) return value
-  throw invalid('It must be a list of strings.')
+  const checked = { ...defaults, ...Object.fromEntries(given) } as JobOptions
+  const check = new DataCheck()
+  objectOf(fields)(check, [], checked)
+  const [problem] = check.problems
+  if (problem === undefined) return checked
+  const [name = 'at'] = problem.path
+  throw serverErrors.REQUEST_INVALID(
+    `The option "${String(name).slice(0, 50)}"`,
+    problem.message.slice(0, 500),
+  )
 }

@@ -55,7 +55,7 @@ function checked(name: string, native: Native): Native {
     } catch (error) {
       pins.release()
       // A library that walks a tree sees an empty folder behind a link that leads out.
-      const isSkipped = name === 'readdir' && isLink(given[0])
+      const isSkipped = name === 'readdir' && statOf(String(given[0]))?.isSymbolicLink() === true
       if (isSkipped) for (const each of bounds) each.overlook(error)
       const nothing = given[2] === true ? [[], []] : []
       if (request !== undefined)
@@ -99,8 +99,6 @@ const mayLoad = (name: string, [location, flags]: readonly unknown[]): boolean =
   isCode('readFile', location)
 
 const BELOW = /^node:(?:fs$|internal\/fs\/)/
-
-const isLink = (location: unknown): boolean => statOf(String(location))?.isSymbolicLink() === true
 
 interface Request {
   oncomplete: (this: unknown, error: unknown, ...values: unknown[]) => unknown

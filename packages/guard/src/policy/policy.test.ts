@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkPolicy } from './check-policy.js'
-import { problemText } from '../data/data-check.js'
+import { checkPolicy } from './policy.js'
+import { problemText } from '@retake/engine/schema'
 import { presets } from './presets.js'
 
 const problemsIn = (data: unknown): string[] => checkPolicy(data).map(problemText)
