@@ -1,8 +1,6 @@
-import type { EventName } from './kernel/divergence.js'
 import type { FileFinding } from './file-state.js'
 import type { Mismatch } from './kernel/compare.js'
 import { type AnyDivergenceFacts, type Divergence, withText } from './texts/divergence-text.js'
-import { describeEvent } from './kernel/event-text.js'
 import { errorTable, type FileBefore, reason, RetakeError, valueTexts } from '@retake/tape/format'
 
 export { closestName } from './closest-name.js'
@@ -162,11 +160,6 @@ export const errors = errorTable({
     `The system said: ${reason(cause)}.`,
     'Check its permissions, or choose another folder with `dir` (`--dir` on the command line).',
   ],
-  NOT_ON_TAPE: (event: EventName) => [
-    `The tape has no answer for ${describeEvent(event)}.`,
-    'A replay never goes live, so this call fails.',
-    'Use strict mode to stop at the first difference, or record again.',
-  ],
   RUN_COMPLETE: (id: string) => [
     `Run ${id} is complete; there is nothing to resume.`,
     'Only a run that was killed or ended with an error can be resumed.',
@@ -210,21 +203,6 @@ export const errors = errorTable({
       ...files.map(fileInDoubt),
     ].join(' '),
     'Resume the run with `--in-doubt retry` to repeat it, or with `--in-doubt skip` to give the agent an error instead.',
-  ],
-  CONNECTION_IN_DOUBT: (receiver: string) => [
-    `It is not known whether the last bytes sent to ${receiver} took effect.`,
-    'The run was killed before an answer was recorded. The connection is lost, and a client that reconnects may send them again.',
-    'Check whether they took effect. Then resume the run with `--in-doubt skip`: the agent gets ECONNRESET.',
-  ],
-  STEP_SKIPPED: (what: string) => [
-    `Retake did not repeat ${what}.`,
-    'It may have taken effect before the run was killed, and the run was resumed with `--in-doubt skip`.',
-    'Check whether it took effect. To repeat it, resume with `--in-doubt retry`.',
-  ],
-  ANSWER_LOST: () => [
-    'The answer is not on the tape.',
-    'The parent run ended before it arrived.',
-    'Fork at an earlier step, or handle the error in the agent.',
   ],
   STEP_NOT_SEARCHABLE: (run: string, label: string, why: string) => [
     `Step ${label} of run ${run} can be neither pinned nor freed.`,

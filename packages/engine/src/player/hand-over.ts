@@ -3,6 +3,7 @@ import { type DeliveryEvent, encodeBody, isDelivery, type Tape } from '@retake/t
 import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from '../kernel/source.js'
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
+import { kernelErrors } from '../kernel/errors.js'
 import { finishWrite } from '../file-state.js'
 import { nameOf, protocolOf } from '../kernel/divergence.js'
 import { describeEvent, describeReceiver } from '../kernel/event-text.js'
@@ -343,7 +344,7 @@ export class HandOver implements Tail {
     const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
     if (decision === 'retry') return true
     settled.decision = 'skipped'
-    const { what } = errors.STEP_SKIPPED(settled.what)
+    const { what } = kernelErrors.STEP_SKIPPED(settled.what)
     const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
     recorder.completed(operation, event, refusedLine(request, what), undefined)
     return false
@@ -454,7 +455,7 @@ export class HandOver implements Tail {
     }
     if (digest === answered) return
     const receiver = describeReceiver(nameOf(action.event), protocolOf(action.event, firstAnswer))
-    if (this.plan.inDoubt === 'fail') throw errors.CONNECTION_IN_DOUBT(receiver)
+    if (this.plan.inDoubt === 'fail') throw kernelErrors.CONNECTION_IN_DOUBT(receiver)
     const what = `bytes sent to ${receiver}`
     this.options.settled.push({ seq: id, what, decision: 'lost' })
   }

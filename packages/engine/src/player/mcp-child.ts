@@ -1,6 +1,6 @@
 import { readStdioExchange, readStdioParams, type StdioRequest, StdioSession } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
-import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
+import type { HandshakeMessage } from '../kernel/session.js'
 
 /** A request that a server had not answered when a run went live. */
 export interface OpenRequest {

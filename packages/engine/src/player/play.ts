@@ -1,3 +1,4 @@
+import { recordingPorts, servingPorts } from '../session-ports.js'
 import path from 'node:path'
 import { defined, type RunDetails, stoppedNote, type Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
@@ -159,7 +160,10 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       })
       return pinned
     }
+    const ports = servingPorts(tape)
+    if (plan.root) ports.mask.nameAsRecorded(plan.root)
     const session = new Player(tape, {
+      ...ports,
       errorFor: replayDiverged,
       onStopped,
       keepAlive,
@@ -185,14 +189,13 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
             answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
             signingKey: sealKeyFor(tape.run),
-            redactor,
+            ...recordingPorts(redactor),
           })
           if (overlay) noteFilesAt(at, overlay, recorder)
           return { recorder, tail }
         },
       },
     })
-    if (plan.root) session.secrets.nameAsRecorded(plan.root)
     return {
       session,
       tape,
