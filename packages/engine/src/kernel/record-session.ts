@@ -9,7 +9,6 @@ import type {
   OutputEvent,
   WriteEvent,
 } from '@retake/tape/format'
-import type { GuardFacts } from '@retake/tape/guards'
 import { environmentNote, recordError } from '@retake/tape/format'
 import { callSite } from './call-site.js'
 import { outsideRuns, sessionClosed, sessionOpened } from './scope.js'
