@@ -1,6 +1,8 @@
 import type { Tape } from '@retake/tape/format'
+import { hasInput } from './boundaries/input.js'
 import { entryIsLoading, moduleLoadInFlight } from './boundaries/module-loads.js'
 import { environmentFrom, RecordedEnvironment } from './environment.js'
+import { finishWrite } from './file-state.js'
 import type { Environment, Machine } from './kernel/machine.js'
 import { natives } from './kernel/natives.js'
 import type { PlayerOptions } from './kernel/player.js'
@@ -37,6 +39,8 @@ const machineFor = (secrets: SecretMask, from?: Environment): Machine => ({
   recordedVariables: (options) => new RecordedEnvironment({ ...options, secrets, from }),
   servedVariables: (tape, options) => environmentFrom(tape, { ...options, secrets }),
   servedFiles: (isContinued) => new ServedFiles(secrets, isContinued),
+  finishWrite,
+  hasInput,
   mayRun: () => !moduleLoadInFlight(),
   isLoading: entryIsLoading,
 })

@@ -1,4 +1,4 @@
-import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
+import type { EnvironmentRead, EnvironmentReads, FileBefore, Tape } from '@retake/tape/format'
 
 /** Variables as a program sees them. Values that it sets itself are neither recorded nor served. */
 export interface Environment {
@@ -67,6 +67,10 @@ export interface Machine {
     },
   ): ServedVariables
   servedFiles(isContinued: boolean): FileSecrets
+  /** Writes the bytes of a write that are missing from its file. */
+  readonly finishWrite: (before: FileBefore, body: Uint8Array, written: number) => void
+  /** True if input can arrive on stdin. */
+  readonly hasInput: () => boolean
   /** False while Node loads a module in another thread: for the agent, that takes no time. */
   readonly mayRun: () => boolean
   /** True while the program itself is being loaded, so that it cannot be waiting for an answer. */

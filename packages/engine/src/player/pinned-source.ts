@@ -37,7 +37,7 @@ import {
   type SyncCall,
 } from '../kernel/session.js'
 import { type FreeRequest, FreeSteps, type StepEvent, answerUnderId } from './free-answers.js'
-import { LateAnswers } from './hand-over.js'
+import { LateAnswers } from '../kernel/hand-over.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import { planChild } from './make-plan.js'
 import { moduleLoadInFlight } from '../boundaries/module-loads.js'
