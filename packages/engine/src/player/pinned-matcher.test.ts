@@ -161,6 +161,14 @@ test('a changed request continues the conversation that it begins with', () => {
   expect(match(continued('first', 'no flight'), { after: 1 })).toBe('3')
 })
 
+test('a request to another model still continues its conversation', () => {
+  const { match } = matcherOf(lanes())
+  match(body(LANES.first))
+  match(body(LANES.second))
+  const toOther = continued('second', 'no hotel').replace('"m"', '"another-model"')
+  expect(match(toOther)).toBe('4')
+})
+
 test('a request beyond the end of its lane does not take a step of another lane', () => {
   const { match } = matcherOf(lanes())
   match(body(LANES.first))
