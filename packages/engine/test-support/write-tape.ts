@@ -5,10 +5,10 @@ import type { NewEvent, Tape } from '@retake/tape/format'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { onTestFinished } from 'vitest'
 
-type Line = NewEvent | readonly [event: NewEvent, body: string]
+export type TapeLine = NewEvent | readonly [event: NewEvent, body: string]
 
 /** A tape with these events, from number 1, and their bodies. Without an `end`, its run was killed. */
-export function writeTape(...lines: readonly Line[]): Tape {
+export function writeTape(...lines: readonly TapeLine[]): Tape {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-tape-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'a.tape')
@@ -23,4 +23,4 @@ export function writeTape(...lines: readonly Line[]): Tape {
   return openTape(file)
 }
 
-const isPair = (line: Line): line is readonly [NewEvent, string] => Array.isArray(line)
+const isPair = (line: TapeLine): line is readonly [NewEvent, string] => Array.isArray(line)
