@@ -253,7 +253,7 @@ export interface NodeProgram {
   readonly args: readonly string[]
 }
 
-/** What a started program does under Retake. Port; `process-task.ts` has the tasks. */
+/** What a started program does under Retake. Port; `plans/process-task.ts` has the tasks. */
 export interface ChildTask {
   readonly tape: string
   /** Plain data for the preload of the started process. */
