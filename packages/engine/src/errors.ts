@@ -1,6 +1,6 @@
 import type { Mismatch } from './kernel/compare.js'
 import { type AnyDivergenceFacts, type Divergence, withText } from './texts/divergence-text.js'
-import { errorTable, type FileBefore, reason, RetakeError, valueTexts } from '@retake/tape/format'
+import { errorTable, reason, RetakeError, valueTexts } from '@retake/tape/format'
 
 export { closestName } from './closest-name.js'
 export { errorTable, reason, RetakeError }
