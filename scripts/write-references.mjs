@@ -272,21 +272,20 @@ export async function commandReference() {
 }
 
 /** An option that so many commands explain in the same words is explained once. */
-const SHARED_BY = 3
+const SHARED_BY = 2
 
 const SETTINGS = /(<!-- settings: [^\n]*-->\n)[^]*?(<!-- \/settings -->)/
 
-/** The text of docs/server-reference.md with its table of settings. The server must be built. */
+/** The text of docs/server-reference.md with its list of settings. The server must be built. */
 export async function serverPage() {
   const { listSettings } = await import('../packages/server/bundle/index.js')
-  const rows = listSettings({}, {}).map(
+  const lines = listSettings({}, {}).map(
     ({ env, about, default: fallback }) =>
-      `| \`${env}\` | ${about} | ${fallback === undefined ? '' : `\`${fallback}\``} |`,
+      `- \`${env}\`: ${about}${fallback === undefined ? '' : ` (default: \`${fallback}\`)`}`,
   )
-  const table = ['| Variable | Meaning | Default |', '|---|---|---|', ...rows].join('\n')
   return readFileSync(join(root, 'docs/server-reference.md'), 'utf8').replace(
     SETTINGS,
-    (_, start, end) => `${start}${table}\n${end}`,
+    (_, start, end) => `${start}\n${lines.join('\n')}\n\n${end}`,
   )
 }
 

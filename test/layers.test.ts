@@ -192,11 +192,12 @@ describe.each(packageNames)('package %s', (name) => {
  * these folders first. They import themselves and the format, nothing else: no capability, no
  * boundary, no platform.
  */
-const kernelFolders = ['tape/src/format']
+const kernelFolders = ['tape/src/format', 'engine/src/kernel']
 
 /** What a file of the kernel must not import, each as a sentence that says what to change. */
 function kernelComplaints(folder: string, found: Import): string[] {
   if (found.specifier === '@retake/tape/format') return []
+  if (folder === 'engine/src/kernel' && found.specifier.startsWith('node:')) return []
   if (found.specifier.startsWith('.')) {
     const inside = relative(
       join(packagesFolder, folder),
@@ -204,7 +205,13 @@ function kernelComplaints(folder: string, found: Import): string[] {
     )
     if (!inside.startsWith('..')) return []
   }
-  return [say(found, `${folder} imports nothing outside itself. Hand it in through a port.`)]
+  return [
+    say(
+      found,
+      `${folder} imports nothing outside itself. Hand it in through a port: an interface in ` +
+        `${folder}, implemented outside, as engine/src/session-ports.ts does for a session.`,
+    ),
+  ]
 }
 
 test.each(kernelFolders)('%s imports only itself', (folder) => {
@@ -287,4 +294,10 @@ test('upward, deep and platform imports are named with their remedy', () => {
   expect(inFormat('../../guards/index.js')).toEqual([expect.stringContaining('through a port')])
   expect(inFormat('node:fs')).toEqual([expect.stringContaining('through a port')])
   expect(inFormat('../events.js')).toEqual([])
+  const inKernel = (specifier: string) =>
+    kernelComplaints('engine/src/kernel', from('engine/src/kernel/x.ts', specifier))
+  for (const specifier of ['../secrets/secrets.js', '@retake/tape', '@retake/tape/guards'])
+    expect(inKernel(specifier)).toEqual([expect.stringContaining('through a port')])
+  for (const specifier of ['./session.js', '@retake/tape/format', 'node:crypto'])
+    expect(inKernel(specifier)).toEqual([])
 })

@@ -97,7 +97,7 @@ export const MUTANTS = [
   {
     name: 'the hand-over repeats an operation that may have had its effect',
     seed: '3',
-    file: 'engine/dist/player/hand-over.js',
+    file: 'engine/dist/kernel/hand-over.js',
     line: 'const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt;',
     mutant: "const decision = 'retry';",
   },

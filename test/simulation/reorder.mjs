@@ -2,7 +2,7 @@ import { TapeSource } from '../../packages/engine/dist/player/tape-source.js'
 import { openForReplay } from '../../packages/engine/dist/runs/open-for-replay.js'
 import { openRecording } from '../../packages/engine/dist/library/record.js'
 import { runToEnd } from '../../packages/engine/dist/library/run-to-end.js'
-import { outsideRuns } from '../../packages/engine/dist/scope.js'
+import { outsideRuns } from '../../packages/engine/dist/kernel/scope.js'
 
 /** Does for a function what `retake chaos` does for a process. Throws where the tape has no answer. */
 export function reorder(path, agent, { seed, dir }) {

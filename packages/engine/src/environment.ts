@@ -1,6 +1,7 @@
 import { environmentOnTape, namesOnTape } from '@retake/tape/format'
 import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
 import { proofOf } from './secrets/machine-key.js'
+import type { Environment, RecordedVariables, ServedVariables } from './kernel/machine.js'
 import { natives } from './kernel/natives.js'
 import {
   isSecretVariable,
@@ -8,24 +9,6 @@ import {
   variablesChanged,
   type SecretMask,
 } from './secrets/secrets.js'
-
-/** Variables as a program sees them. Values that it sets itself are neither recorded nor served. */
-export interface Environment {
-  get(name: string): string | undefined
-  names(): readonly string[]
-  set(name: string, value: string): void
-  delete(name: string): void
-  /** Current values. Does not count as a read: for Node itself, which copies all of them to each child. */
-  peek(name: string): string | undefined
-  peekNames(): readonly string[]
-  /** True if it was read or set before, so that another read is not recorded. */
-  knows(name: string): boolean
-  /**
-   * Values that the program may have used as a password. While served, only those that differ from
-   * the recording: with the recorded value, recorded answers fit as they are.
-   */
-  possiblePasswords(): Iterable<string>
-}
 
 const real = {
   get: (name: string): string | undefined => natives.env[name],
@@ -58,7 +41,7 @@ interface RecordedEnvironmentOptions {
 }
 
 /** Records each variable when it is first read. */
-export class RecordedEnvironment implements Environment {
+export class RecordedEnvironment implements RecordedVariables {
   readonly #values = new Map<string, string | undefined>()
   /** Values from a served part, which remain valid in the live part. */
   readonly #pinned = new Map<string, string | undefined>()
@@ -183,7 +166,7 @@ interface ServedEnvironmentOptions {
  * Serves the recorded reads; all other variables are unset. A secret is a placeholder, unless this
  * process has the recorded value.
  */
-export class ServedEnvironment implements Environment {
+export class ServedEnvironment implements ServedVariables {
   /** Set by the program; undefined if it deleted the variable. */
   readonly ownValues = new Map<string, string | undefined>()
   readonly given = new Map<string, string | undefined>()

@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FileBefore } from '@retake/tape/format'
-import { contentProof, type FileFinding, finishWrite, lookAtFile } from './file-state.js'
+import { contentProof, finishWrite, lookAtFile } from './file-state.js'
+import type { FileFinding } from './kernel/doubts.js'
 import { proofOf } from './secrets/machine-key.js'
 
 let folder: string

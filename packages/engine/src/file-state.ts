@@ -1,20 +1,7 @@
 import type { FileBefore } from '@retake/tape/format'
+import type { FileFinding } from './kernel/doubts.js'
 import { proofOf } from './secrets/machine-key.js'
 import { disk } from './overlay/disk.js'
-
-/** Effect on its file of a write that was in progress at a kill. */
-export type FileFinding =
-  /** Nothing; it can be made. */
-  | { readonly state: 'unchanged' }
-  /** Everything. */
-  | { readonly state: 'complete' }
-  /** Only the first bytes are there. */
-  | { readonly state: 'partial'; readonly written: number }
-  /** The file is neither as before the write nor as the write leaves it. */
-  | { readonly state: 'changed'; readonly size?: number }
-  | { readonly state: 'unreadable'; readonly code: string }
-  /** Another write to the file was in progress, so their order is not known. */
-  | { readonly state: 'shared' }
 
 const TAIL_BYTES = 256
 const OVERWRITTEN_MAX = 1_000_000

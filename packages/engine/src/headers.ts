@@ -1,30 +1,10 @@
 import type { HeaderPair } from '@retake/tape/format'
+import { HIDDEN, isSecretHeader } from './kernel/headers.js'
 import type { Session } from './kernel/session.js'
-
-/** Values of these headers are never stored. */
-const SECRET_HEADERS = new Set(['cookie', 'set-cookie', 'x-amz-security-token', 'x-csrf-token'])
-
-/** Gateways have their own names for a key: `x-portkey-api-key`, `cf-aig-authorization`, `helicone-auth`. */
-const SECRET_HEADER =
-  /(?:^|[-_])(?:authorization|api[-_]?key|subscription-key|(?:auth|access)-token)$|-auth$/
-
-/**
- * Stored but not compared: headers that describe the host, the moment, the attempt or the
- * connection, not the request. All others count.
- */
-const VOLATILE =
-  /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|x-amz-content-sha256|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
 
 /** Digests of the body, which could be used to verify guesses about it. */
 const DIGEST =
   /^(?:content-md5|(?:content-|repr-)?digest|x-amz-content-sha256|x-amz-checksum-.*|x-goog-hash)$/
-
-export const HIDDEN = 'retake-hidden'
-
-/** True if a header, or a property named like one, contains credentials. */
-export const isSecretHeader = (name: string): boolean => isSecret(name.toLowerCase())
-
-const isSecret = (lower: string): boolean => SECRET_HEADERS.has(lower) || SECRET_HEADER.test(lower)
 
 /** Header values as they may be written to the tape of `session`. */
 export function maskHeaders(
@@ -36,7 +16,7 @@ export function maskHeaders(
     const lower = name.toLowerCase()
     if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
     else if (DIGEST.test(lower)) masked.push([lower, session.secrets.digest(value)])
-    else if (isSecret(lower)) {
+    else if (isSecretHeader(lower)) {
       session.secrets.learnHeader(lower, value)
       masked.push([lower, HIDDEN])
     } else masked.push([lower, session.secrets.named(lower, value)])
@@ -51,17 +31,6 @@ function maskCookie(session: Pick<Session, 'secrets'>, header: string): string {
     return `=${'x'.repeat(value.length)}`
   })
 }
-
-/** The headers that change the meaning of a request, in a form that can be compared. */
-export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
-  return headers
-    .filter(([name]) => !VOLATILE.test(name) && !isSecret(name))
-    .map(([name, value]): HeaderPair => [name, value.replace(/boundary=\S+/, 'boundary=')])
-    .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
-}
-
-export const contentEncoding = (headers: readonly HeaderPair[]): string | undefined =>
-  headers.find(([name]) => name === 'content-encoding')?.[1]
 
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i

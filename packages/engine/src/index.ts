@@ -3,8 +3,6 @@ export { currentRecording, currentRun, type CurrentRun } from './library/current
 export { runIdentity, type RunIdentity } from './runs/run-identity.js'
 export type {
   ContinuePlan,
-  InDoubtPolicy,
-  SettledDoubt,
   AmbientPlan,
   ChildPlan,
   FreeAnswer,
@@ -15,6 +13,7 @@ export type {
   LiveReport,
   LiveRules,
 } from './player/plan.js'
+export type { InDoubtPolicy, SettledDoubt } from './kernel/doubts.js'
 export type { InDoubt } from './player/in-doubt.js'
 export {
   planFork,

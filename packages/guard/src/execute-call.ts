@@ -1,7 +1,7 @@
 import { clipText, Deadline } from '@retake/tape/format'
 import type { BodyForm } from '@retake/tape/format'
 import type { CallUsage, GuardFacts } from '@retake/tape/guards'
-import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
+import { EMPTY, insideTool, type Mask, type Operation } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
 import { expiredApproval, requestApproval } from './approval/request-approval.js'
 import { CallBounds } from './bounds/call-bounds.js'
@@ -284,7 +284,7 @@ interface Stored {
 }
 
 /** A stored result with the secrets of this process in place of their masks. */
-function revealed({ as, body }: Stored, secrets: SecretMask): Stored {
+function revealed({ as, body }: Stored, secrets: Mask): Stored {
   if (as === undefined || as === 'bytes') return { as, body }
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
   const shown = secrets.reveal(text)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { calledByAgent } from '../kernel/call-site.js'
-import type { Environment } from '../environment.js'
+import type { Environment } from '../kernel/machine.js'
 import { natives } from '../kernel/natives.js'
 import { currentSession } from '../kernel/scope.js'
 import { variablesChanged } from '../secrets/secrets.js'

@@ -1,5 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { installIntegrations } from '../integrations/list.js'
+import { addOwnPackage } from '../kernel/call-site.js'
+import { engineRoot } from '../package-root.js'
 import { errors } from '../errors.js'
 import { watchModuleLoads } from './module-loads.js'
 import { requireNode } from '../runs/require-node.js'
@@ -26,6 +28,8 @@ import { patchUncaptured } from './uncaptured.js'
 import { patchParentChannel } from './processes/parent-channel.js'
 import { patchWorker } from './processes/worker.js'
 import { patchCompressionStreams, patchZlibStreams } from './zlib-streams.js'
+
+addOwnPackage(engineRoot)
 
 /**
  * Functions and classes that programs copy before their first run: `const { randomUUID } =

@@ -3,10 +3,11 @@
  * above those of the recorder, and the parts of a run that such a package uses. Not promised:
  * stability between versions.
  */
-export type { BoundaryCheck, FileCall, SpawnOptions } from './boundary-check.js'
+export type { BoundaryCheck, FileCall, SpawnOptions } from '../kernel/boundary-check.js'
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
 export { install, installAbove } from '../boundaries/install.js'
-export { type FetchInput, isRequest } from '../boundaries/network/fetch.js'
+export type { FetchInput } from '../kernel/boundary-check.js'
+export { isRequest } from '../boundaries/network/fetch.js'
 export {
   dressLike,
   lookFirst,
@@ -22,7 +23,7 @@ export { natives } from '../kernel/natives.js'
 export { beforeContact } from '../boundaries/patching/outside-contact.js'
 export { disk } from '../overlay/disk.js'
 export { flagBits, opensForWriting, opensNew, opensToRead } from '../overlay/open-flags.js'
-export type { Overlay } from '../overlay/overlay.js'
+export { overlayOf } from '../overlay/overlay.js'
 export { openRecording, type RecordedRun } from '../library/record.js'
 export {
   bindCheck,
@@ -50,5 +51,6 @@ export {
   type Recording,
   type Session,
 } from '../kernel/session.js'
+export type { Mask } from '../kernel/mask.js'
 export { ownOrNewKey, ownPublicKey } from '../secrets/signing-key.js'
 export { stateFolder } from '../secrets/machine-key.js'

@@ -15,7 +15,7 @@ import {
   lacksOpening,
   methodsOf,
   openDatabase,
-  overlayOf,
+  databaseOverlayOf,
   forwardMethods,
   showChanging,
 } from '../boundaries/native/database-handle.js'
@@ -177,7 +177,7 @@ function capturedModule(sqlite: Sqlite, warning: unknown[] | undefined) {
     const owner = session ?? unrecordedOwner()
     const filePath = pathString(file)
     const run = async (): Promise<unknown> => {
-      const overlay = overlayOf(owner)
+      const overlay = databaseOverlayOf(owner)
       const target = overlay === undefined ? file : fileFor(overlay, filePath)
       return await sqlite.backup?.(
         handle.real(owner),

@@ -1,4 +1,3 @@
-import { moduleLoadInFlight } from '../boundaries/module-loads.js'
 import { natives } from './natives.js'
 import type { Operation } from './session.js'
 
@@ -20,6 +19,9 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
   #handedOut: Operation | undefined
   #requested = false
   #timer: NodeJS.Timeout | undefined
+
+  /** While `mayRun` is false, all parts wait. */
+  constructor(readonly mayRun: () => boolean) {}
 
   protected abstract isOver(answer: A): boolean
   /** Chooses the next answer while the agent is idle, so that everything its last turn started is known. Undefined if all have to wait. */
@@ -50,7 +52,7 @@ export abstract class AnswerQueue<A extends WaitingAnswer> {
 
   readonly #next = (): void => {
     this.#requested = false
-    if (moduleLoadInFlight() || this.#handedOut?.closed === false) return this.request()
+    if (!this.mayRun() || this.#handedOut?.closed === false) return this.request()
     this.waiting = this.waiting.filter((one) => !one.operation.closed && !this.isOver(one))
     const next = this.choose()
     if (next === undefined) this.#timer = this.patience()

@@ -1,21 +1,32 @@
+import type { KeyObject } from 'node:crypto'
 import type { NewEvent } from '@retake/tape/format'
-import type { SealOptions, TapeWriter } from '@retake/tape/node'
 import { natives } from './natives.js'
 
-/** Receives the events of a session: `TapeWriter` writes immediately, `BackgroundWriter` later. */
-export type EventWriter = Pick<
-  TapeWriter,
-  | 'path'
-  | 'append'
-  | 'buffer'
-  | 'flush'
-  | 'barrier'
-  | 'isAlone'
-  | 'whenDurable'
-  | 'seal'
-  | 'sealLater'
-  | 'close'
->
+interface SealOptions {
+  /** Private ed25519 key that signs the seal. */
+  readonly privateKey?: KeyObject | undefined
+}
+
+/**
+ * Receives the events of a session. `TapeWriter` of `@retake/tape/node` writes immediately,
+ * `BackgroundWriter` later.
+ */
+export interface EventWriter {
+  readonly path: string
+  /** True if no other run of this process waits for the disk. */
+  readonly isAlone: boolean
+  /** Writes an event, and returns its number. */
+  append(event: NewEvent, body?: Uint8Array, json?: string): number
+  /** Like `append`, but the event may stay in memory until the next one. */
+  buffer(event: NewEvent, body?: Uint8Array, json?: string): number
+  flush(): void
+  /** Returns when everything written so far is on disk. */
+  barrier(): void
+  whenDurable(then: (failure?: Error) => void): void
+  seal(options?: SealOptions): void
+  sealLater(options: SealOptions, then: (failure?: Error) => void): void
+  close(): void
+}
 
 /** Maximum time that events stay in memory while the event loop turns. */
 const FLUSH_MS = 50

@@ -1,10 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { fileURLToPath } from 'node:url'
 import { natives } from './natives.js'
-import { engineRoot } from '../package-root.js'
 
-/** Prefixes of this package's files in stacks: a URL, or a path if source maps are on. */
-export const OWN_PREFIXES = [engineRoot.href, fileURLToPath(engineRoot)]
+/** Prefixes of Retake's files in stacks: a URL, or a path if source maps are on. */
+export const OWN_PREFIXES: string[] = []
 
 /** Declares a package as part of Retake, so that its frames do not count as the agent's. */
 export function addOwnPackage(root: URL): void {

@@ -7,7 +7,7 @@ import {
   type Tape,
 } from '@retake/tape/format'
 import type { Operation as StartedOperation } from './session.js'
-import { meaningfulHeaders } from '../headers.js'
+import { meaningfulHeaders } from './headers.js'
 import { createHash } from 'node:crypto'
 
 /** If there are as many mismatches, there may be more. */

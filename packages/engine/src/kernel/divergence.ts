@@ -8,9 +8,8 @@ import {
 } from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
 import { callSite } from './call-site.js'
-import type { PendingAnswer } from '../player/turns.js'
-import type { Nearest } from '../player/content-matcher.js'
-import type { TapeCursor } from './timeline.js'
+import type { Operation } from './session.js'
+import type { RecordedOperation, TapeCursor } from './timeline.js'
 
 /** The fields that name an event. Without headers, arguments and bodies, so that it can be reported. */
 export type EventName = NamingPart<NewEvent>
@@ -240,6 +239,12 @@ export class DivergenceLog {
   }
 }
 
+/** The recorded operation closest to one that the tape does not have. */
+export interface Nearest {
+  readonly recorded: RecordedOperation
+  readonly mismatches: readonly Mismatch[]
+}
+
 /** The tape has no answer for this operation. */
 export function noAnswer(
   event: NewEvent<InitiationEvent>,
@@ -293,7 +298,10 @@ export const otherInput = (
   withKind({ code: 'input-differs', isBeyond }, { seq: recorded.seq, recorded, mismatches })
 
 /** The program waits for an answer, or part of one, that was never recorded. */
-export function waitsForever(unanswered: readonly PendingAnswer[], count: number): DivergenceFacts {
+export function waitsForever(
+  unanswered: readonly { readonly isTimer: boolean; readonly operation: Operation }[],
+  count: number,
+): DivergenceFacts {
   const event = unanswered.find(({ isTimer }) => !isTimer)?.operation.action.event
   return withKind(
     { code: 'waits-forever', ...(event && { awaited: nameOf(event) }) },

@@ -1,4 +1,3 @@
-import { moduleLoadInFlight } from '../boundaries/module-loads.js'
 import { natives } from './natives.js'
 import type { Delivery, Operation } from './session.js'
 
@@ -16,14 +15,17 @@ export interface Turn {
  */
 export class Gate {
   #requested = false
-  readonly #next: () => Turn | undefined
-  readonly #then: () => void
 
-  /** `next` takes the delivery whose turn it is, if any; `then` is called after each turn. */
-  constructor(next: () => Turn | undefined, then: () => void) {
-    this.#next = next
-    this.#then = then
-  }
+  constructor(
+    readonly options: {
+      /** Takes the delivery whose turn it is, if any. */
+      readonly next: () => Turn | undefined
+      /** Called after each turn. */
+      readonly after: () => void
+      /** While it is false, all turns wait. */
+      readonly mayRun: () => boolean
+    },
+  ) {}
 
   /** True if a turn is scheduled. */
   get requested(): boolean {
@@ -40,13 +42,14 @@ export class Gate {
 
   readonly #turn = (): void => {
     this.#requested = false
-    if (moduleLoadInFlight()) return this.request()
-    const turn = this.#next()
+    const { next, after, mayRun } = this.options
+    if (!mayRun()) return this.request()
+    const turn = next()
     if (turn === undefined) return
     try {
       for (const delivery of turn.deliveries) turn.operation.deliver(delivery)
     } finally {
-      this.#then()
+      after()
     }
   }
 }

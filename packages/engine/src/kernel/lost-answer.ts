@@ -5,7 +5,7 @@ import {
   recordError,
   type RequestEvent,
 } from '@retake/tape/format'
-import { errors } from '../errors.js'
+import { kernelErrors } from './errors.js'
 import { EMPTY, type NewDelivery } from './session.js'
 import { describeEvent } from './event-text.js'
 import type { AnswerPart } from './source.js'
@@ -17,7 +17,7 @@ export const SILENCE_MS = 300_000
 
 /** An error that the agent can handle, as the answer to a request that must not be repeated. */
 export function skippedAnswer(event: Initiation): readonly AnswerPart[] {
-  const error = errors.STEP_SKIPPED(describeEvent(event))
+  const error = kernelErrors.STEP_SKIPPED(describeEvent(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
   if (event.type === 'socket') return refusal('http', error.what)
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
@@ -30,7 +30,9 @@ export function lostAnswer(event: Initiation, why?: string): readonly AnswerPart
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
   if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   if (event.type === 'call')
-    return [{ event: { type: 'result', error: recordError(errors.ANSWER_LOST()) }, body: EMPTY }]
+    return [
+      { event: { type: 'result', error: recordError(kernelErrors.ANSWER_LOST()) }, body: EMPTY },
+    ]
   const error = recordError(connectionLost(event, why))
   const lost = why === undefined ? {} : { lost: why }
   return [{ event: { type: 'deliver', part: 'error', error, ...lost }, body: EMPTY }]

@@ -8,16 +8,14 @@ import {
   type OutputEvent,
   readsOf,
   recordError,
+  type RetakeError,
   type Tape,
 } from '@retake/tape/format'
-import { type Environment, environmentFrom, type ServedEnvironment } from '../environment.js'
-import { errors, type RetakeError } from '../errors.js'
+import { kernelErrors } from './errors.js'
+import type { Environment, FileSecrets, Machine, ServedVariables } from './machine.js'
+import type { Mask } from './mask.js'
 import { natives } from './natives.js'
-import type { Overlay } from '../overlay/overlay.js'
 import { outsideRuns, sessionClosed, sessionOpened } from './scope.js'
-import { isStructural, redactionOf } from '../secrets/redacted-tape.js'
-import { SecretMask } from '../secrets/secrets.js'
-import { ServedFiles } from '../secrets/served-files.js'
 import type { RecordSession, RunEnd } from './record-session.js'
 import {
   type Action,
@@ -33,13 +31,14 @@ import {
 } from './session.js'
 import { type DivergenceFacts, DivergenceLog, type Leave, LeftTape, nameOf } from './divergence.js'
 import { TolerantDraws } from './draws.js'
-import type { LiveRequests } from '../player/live-requests.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'
 import type { AnswerSource } from './source.js'
 import { TapeCursor } from './timeline.js'
 
-export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft' | 'given'> {
+export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
+  readonly mask: Mask
+  readonly machine: Machine
   /** `strict` stops at the first difference; `observe` reports every one and continues. */
   readonly mode?: 'strict' | 'observe'
   /** `ignore` does not compare what is written to stdout and stderr. */
@@ -67,7 +66,7 @@ export interface Continuation {
   readonly leave: Leave
   /** The first event that is not served; the end of the tape by default. */
   readonly until?: number
-  readonly overlay?: Overlay | undefined
+  readonly overlay?: Session['overlay']
   /** True if the run itself continues, rather than a branch of it. */
   readonly isResume: boolean
   /** True if today's code runs, so that a guard decides by its policy, not by the tape. */
@@ -77,9 +76,18 @@ export interface Continuation {
    * the number of events served.
    */
   readonly goLive: (at: number, owner: Session) => Live
-  readonly rules?: LiveRequests | undefined
+  readonly rules?: LeavingRules | undefined
   /** Called if the run could not go live; nothing more may happen then. */
   readonly onFailed: (error: unknown) => void
+}
+
+/** Checks what leaves the process after the tape, whichever tail decided that it is live. */
+export interface LeavingRules {
+  /** The action, with the rules applied to everything that it sends. */
+  watched(action: Action): Action
+  watchedCall(call: SyncCall): SyncCall
+  /** Called for each performed operation. */
+  performed(operation: Operation): void
 }
 
 /** The part of a run after its tape. */
@@ -108,10 +116,10 @@ export interface Tail {
 export class Player implements Session {
   /** Served and re-executed operations, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
-  readonly overlay: Overlay | undefined
-  readonly files: ServedFiles
-  readonly #secrets: SecretMask
-  readonly #environment: ServedEnvironment
+  readonly overlay: Session['overlay']
+  readonly files: FileSecrets
+  readonly #secrets: Mask
+  readonly #environment: ServedVariables
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #matcher: SequenceMatcher
@@ -145,18 +153,14 @@ export class Player implements Session {
     const log = new DivergenceLog(cursor, { ...replaying, leave: continuation?.leave })
     this.#cursor = cursor
     this.#log = log
-    this.#secrets = new SecretMask()
-    this.#secrets.digestKey = redactionOf(tape)?.key.derive('digests')
-    this.#secrets.isStructural = isStructural(tape)
-    this.#secrets.addEnvironment(natives.env)
+    this.#secrets = options.mask
     this.overlay = continuation?.overlay
     const isContinued = continuation !== undefined
-    this.files = new ServedFiles(this.#secrets, isContinued)
+    this.files = options.machine.servedFiles(isContinued)
     this.#environment = this.#servedEnvironment()
     sessionOpened(this)
     const deliveries = new RecordedDeliveries(tape, cursor, log, {
       ...replaying,
-      given: this.#secrets.given,
       beforeDelivery: (event) => {
         this.#draws?.begin(event.seq)
         options.beforeDelivery?.(event)
@@ -186,7 +190,7 @@ export class Player implements Session {
     return this.#live?.recorder.remote ?? 'tape'
   }
 
-  get secrets(): SecretMask {
+  get secrets(): Mask {
     return this.#live?.recorder.secrets ?? this.#secrets
   }
 
@@ -409,7 +413,7 @@ export class Player implements Session {
 
   #serveSync(call: SyncCall): Delivery {
     const initiation = this.#isOver() ? undefined : this.#matcher.take(call)
-    if (initiation === undefined) throw errors.NOT_ON_TAPE(nameOf(call.event))
+    if (initiation === undefined) throw kernelErrors.NOT_ON_TAPE(nameOf(call.event))
     const event = this.#matcher.answerTo(initiation, call.event)
     this.counts.served += 1
     this.options.beforeDelivery?.(event)
@@ -424,7 +428,7 @@ export class Player implements Session {
       outsideRuns(() => operation.action.start(operation))
       return
     }
-    const error = recordError(errors.NOT_ON_TAPE(nameOf(event)))
+    const error = recordError(kernelErrors.NOT_ON_TAPE(nameOf(event)))
     const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
       ? { type: 'result', error }
       : { type: 'deliver', part: 'error', error }
@@ -435,14 +439,13 @@ export class Player implements Session {
    * Serves variables. Each is on the tape where it was first read: at the cursor, unless the code
    * has changed.
    */
-  #servedEnvironment(): ServedEnvironment {
+  #servedEnvironment(): ServedVariables {
     const { tape, options } = this
     const passed = new Map<string, EnvironmentRead>()
     this.#cursor.onEnvironment = (seq) => {
       for (const read of readsOf(tape, seq).reads) passed.set(read.name, read)
     }
-    return environmentFrom(tape, {
-      secrets: this.#secrets,
+    return options.machine.servedVariables(tape, {
       isContinued: options.continuation !== undefined,
       until: options.continuation?.until,
       look: (name) => {

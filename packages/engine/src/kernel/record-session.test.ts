@@ -9,12 +9,13 @@ import { TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { install, uninstall } from '../boundaries/install.js'
 import { insideRun } from './scope.js'
-import { RecordSession, type RecordSessionOptions } from './record-session.js'
+import { recordingPorts } from '../session-ports.js'
+import { RecordSession } from './record-session.js'
 
 beforeAll(() => install())
 afterAll(uninstall)
 
-function openSession(options?: RecordSessionOptions): {
+function openSession(): {
   session: RecordSession
   writer: TapeWriter
 } {
@@ -22,7 +23,7 @@ function openSession(options?: RecordSessionOptions): {
   const run = { type: 'run', id: 'r', name: 'r', startedAt: 0, scope: 'function' } as const
   const path = join(folder, 'run.tape')
   const writer = TapeWriter.create(path, { ...run, node: process.version }, {})
-  const session = new RecordSession(writer, options)
+  const session = new RecordSession(writer, recordingPorts())
   onTestFinished(() => {
     session.close()
     writer.close()

@@ -3,30 +3,17 @@ import type {
   BodyForm,
   EndEvent,
   DrawEvent,
+  InitiationEvent,
   NewEvent,
   NoteEvent,
   OutputEvent,
-  RecordedError,
   WriteEvent,
 } from '@retake/tape/format'
-import type { GuardFacts } from '@retake/tape/guards'
 import { environmentNote, recordError } from '@retake/tape/format'
 import { callSite } from './call-site.js'
-import type { Overlay } from '../overlay/overlay.js'
-import { withScopes } from '../library/framework-scopes.js'
 import { outsideRuns, sessionClosed, sessionOpened } from './scope.js'
-import { HIDDEN, isSecretHeader } from '../headers.js'
-import { type Environment, RecordedEnvironment } from '../environment.js'
-import { proofOf } from '../secrets/machine-key.js'
-import { ReadableStreams } from '../secrets/readable-streams.js'
-import {
-  type RedactionNote,
-  redactionNote,
-  sealedNotes,
-  sealedValues,
-} from '../secrets/redacted-tape.js'
-import type { Redactor } from '../secrets/redactor.js'
-import { endedStream, SecretMask, streamOf } from '../secrets/secrets.js'
+import type { Machine, RecordedVariables } from './machine.js'
+import type { Mask, Origin, RecordingMask } from './mask.js'
 import { type AnswerSource, outside } from './source.js'
 import type { EventWriter } from './background-writer.js'
 import type { DivergenceFacts } from './divergence.js'
@@ -50,8 +37,6 @@ interface Completed {
   readonly native: unknown
 }
 
-const LINE_FEED = 0x0a
-
 /** The end of a run. */
 export interface RunEnd extends Omit<NewEvent<EndEvent>, 'type'> {
   readonly body?: Uint8Array
@@ -64,16 +49,16 @@ export interface RecordSessionOptions {
   readonly shift?: number
   /** Source of answers; the outside by default. */
   readonly answers?: AnswerSource
-  /** Source of the variables; this process by default. */
-  readonly variables?: (secrets: SecretMask) => Environment
+  readonly mask: RecordingMask
+  readonly machine: Machine
+  /** Adds the parts of the agent, as frameworks name them, to the event of a step. */
+  readonly withScopes: <E extends NewEvent<InitiationEvent | WriteEvent>>(event: E) => E
   /** Receives copies of the databases that the run opens; the originals stay unchanged. */
-  readonly databases?: Overlay | undefined
+  readonly databases?: Session['databases']
   /** Provides the tasks of child programs that are recorded. */
   readonly childTask?: Session['childTask']
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
-  /** Finds personal data, which is replaced by pseudonyms on the tape. */
-  readonly redactor?: Redactor | undefined
 }
 
 /**
@@ -87,9 +72,9 @@ export class RecordSession implements Session {
   closed = false
   readonly local: Source
   readonly remote: Source
-  readonly secrets: SecretMask
-  readonly databases: Overlay | undefined
-  readonly environment: RecordedEnvironment
+  readonly secrets: Mask
+  readonly databases: Session['databases']
+  readonly environment: RecordedVariables
   readonly #queue: Completed[] = []
   /** True while a delivery waits for the disk. */
   #isPaused = false
@@ -100,11 +85,7 @@ export class RecordSession implements Session {
     string,
     { readonly note: Omit<NewEvent<NoteEvent>, 'type'>; again: number }
   >()
-  readonly #gate = new Gate(
-    () => this.#takeTurn(),
-    () => this.#queue.length > 0 && this.#gate.request(),
-  )
-
+  readonly #gate: Gate
   readonly #owner: Session
   readonly #shift: number
   readonly #answers: AnswerSource
@@ -113,30 +94,41 @@ export class RecordSession implements Session {
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
   readonly #signingKey: KeyObject | undefined
-  /** Redaction notes to write before the next event. */
-  readonly #notes: RedactionNote[] = []
-  readonly #streams: ReadableStreams | undefined
-  /** A piece of a stream whose number is not known yet. */
-  #piece: { readonly original: Uint8Array; readonly written: Uint8Array } | undefined
+  readonly #mask: RecordingMask
+  readonly #withScopes: RecordSessionOptions['withScopes']
   readonly childTask: NonNullable<Session['childTask']>
 
   constructor(
     readonly writer: EventWriter,
-    options: RecordSessionOptions = {},
+    options: RecordSessionOptions,
   ) {
     this.#owner = options.owner ?? this
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
-    this.secrets = new SecretMask(options.redactor)
-    if (options.redactor !== undefined)
-      this.#streams = new ReadableStreams(this.secrets, options.redactor)
+    this.#mask = options.mask
+    this.secrets = options.mask.values
+    this.#withScopes = options.withScopes
+    this.#gate = new Gate({
+      next: () => this.#takeTurn(),
+      after: () => this.#queue.length > 0 && this.#gate.request(),
+      mayRun: options.machine.mayRun,
+    })
     this.#signingKey = options.signingKey
     this.childTask = options.childTask ?? ((...child) => this.#answers.childTask?.(...child))
     this.databases = options.databases
     this.local = this.#answers.local
     this.remote = this.#answers.remote
-    this.secrets.addProcessEnvironment()
-    this.environment = this.#recordedEnvironment(options.variables?.(this.secrets))
+    this.environment = options.machine.recordedVariables({
+      // The note is synced with the next event, because only later events can depend on it.
+      onRead: (reads) =>
+        this.#appendAhead(environmentNote, Buffer.from(JSON.stringify(reads), 'utf8')),
+      onChanged: (name) =>
+        this.note({
+          kind: 'boundary',
+          name: 'process.env',
+          text: `${name} was changed from outside the run after the run had read it`,
+        }),
+    })
     this.#recording = {
       tape: writer.path,
       mark: (name, text) => this.note({ kind: 'mark', name, text: this.secrets.text(text) }),
@@ -247,8 +239,8 @@ export class RecordSession implements Session {
       ...(as !== undefined && { as }),
       ...(site !== undefined && { site }),
     }
-    const masked = this.#maskedBody(event, bytes)
-    const seq = this.#appendMasked(withScopes(event), masked)
+    const masked = this.#mask.body(event, bytes)
+    const seq = this.#appendMasked(this.#withScopes(event), masked)
     if (isSynced && startsServerRequest(bytes)) this.#barrier()
     else this.#isUnsynced = wasUnsynced
     this.#answers.wrote?.(operation, masked, seq)
@@ -326,7 +318,7 @@ export class RecordSession implements Session {
   /** The end is written together with the seal. */
   #end({ body, ...fields }: RunEnd): void {
     this.#countNotes()
-    this.#appendAhead({ type: 'end', ...this.#masked(fields) }, body)
+    this.#appendAhead({ type: 'end', ...this.#mask.members(fields) }, body)
     this.#close()
   }
 
@@ -347,36 +339,18 @@ export class RecordSession implements Session {
     sessionClosed(this.#owner, this.remote)
   }
 
-  /** The note is synced with the next event, because only later events can depend on it. */
-  #recordedEnvironment(from: Environment | undefined): RecordedEnvironment {
-    return new RecordedEnvironment({
-      from,
-      secrets: this.secrets,
-      onRead: (reads) => {
-        const body = Buffer.from(JSON.stringify(reads), 'utf8')
-        this.#appendAhead(environmentNote, body)
-      },
-      onChanged: (name) =>
-        this.note({
-          kind: 'boundary',
-          name: 'process.env',
-          text: `${name} was changed from outside the run after the run had read it`,
-        }),
-    })
-  }
-
   /** `Object.assign`, because a spread creates a hidden class for each answer with a duration. */
   #appendAnswer(
-    { event: origin }: { event: { type: string; kind?: string } },
+    { event: origin }: { event: Origin },
     event: NewDelivery,
     op: number,
     body: Uint8Array,
     isAhead = false,
   ): void {
-    const answer = Object.assign({}, this.#masked(event), { op })
-    const masked = this.#maskedBody(answer, body, origin)
+    const answer = Object.assign({}, this.#mask.members(event), { op })
+    const masked = this.#mask.body(answer, body, origin)
     if (masked !== body && origin.type === 'call' && origin.kind === 'file')
-      Object.assign(answer, { proof: proofOf('', body, true) ?? '' })
+      Object.assign(answer, { proof: this.#mask.proofOf(body) ?? '' })
     if (isAhead) this.#bufferMasked(answer, masked)
     else this.#appendMasked(answer, masked)
   }
@@ -384,121 +358,49 @@ export class RecordSession implements Session {
   /** Writes nothing after the end of the run: a connection that outlives the run continues unrecorded. */
   #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
-    return this.#appendMasked(event, body && this.#maskedBody(event, body), json)
+    return this.#appendMasked(event, body && this.#mask.body(event, body), json)
   }
 
   #appendInitiation({ event, body, before }: Pick<Action, 'event' | 'body' | 'before'>): number {
     const file = this.local === 'live' && !this.closed ? before?.() : undefined
-    if (file === undefined) return this.#append(withScopes(event), body)
-    const masked = body && this.#maskedBody(event, body)
-    const proof = body && masked !== body ? proofOf('', body, true) : undefined
+    if (file === undefined) return this.#append(this.#withScopes(event), body)
+    const masked = body && this.#mask.body(event, body)
+    const proof = body && masked !== body ? this.#mask.proofOf(body) : undefined
     const known = { ...file, ...(proof && { proof }) }
-    return this.#appendMasked(withScopes({ ...event, file: known }), masked)
-  }
-
-  /**
-   * A body as stored on the tape. If redaction cannot be undone, the original is written before its
-   * event.
-   */
-  #maskedBody(event: NewEvent, body: Uint8Array, origin?: Parameters<SecretMask['body']>[2]) {
-    const { redactor, unredacted } = this.secrets
-    const masked = this.secrets.body(event, body, origin)
-    if (redactor === undefined || body.length === 0) return masked
-    const original = unredacted.body(event, body)
-    this.#notes.push(...sealedNotes(redactor, event, { original, masked }))
-    this.#piece = { original, written: masked }
-    return masked
-  }
-
-  /** Called with the number of each event that was written. */
-  #written(event: NewEvent, seq: number): void {
-    const piece = this.#piece
-    this.#piece = undefined
-    const stream = streamOf(event)
-    if (this.#streams === undefined || stream === undefined || piece === undefined) return
-    this.#streams.add(stream, { seq, ...piece })
-    if (event.type === 'output' && piece.original.at(-1) === LINE_FEED)
-      this.#noteReadable(this.#streams.endLine(stream))
-  }
-
-  /** Shows content that had to be blanked while the stream could still continue. */
-  #noteReadable(pieces: Uint8Array | undefined): void {
-    if (pieces !== undefined) this.#notes.unshift(redactionNote('readable', pieces))
-  }
-
-  /** Notes are written together with the event that follows. */
-  #writeNotes(event: NewEvent): void {
-    if (this.secrets.redactor === undefined || this.#streams === undefined) return
-    const ended = event.type === 'end' ? this.#streams.open : [endedStream(event) ?? '']
-    for (const stream of ended) this.#noteReadable(this.#streams.end(stream))
-    // The values come first, because the other notes contain them.
-    this.#notes.unshift(...sealedValues(this.secrets.redactor))
-    for (const { note, body } of this.#notes.splice(0)) this.writer.buffer(note, body)
+    return this.#appendMasked(this.#withScopes({ ...event, file: known }), masked)
   }
 
   #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     this.#isUnsynced = true
-    this.#writeNotes(event)
-    const seq = this.writer.append(this.#withFingerprints(event, json), masked, json) + this.#shift
-    this.#written(event, seq)
+    const written = this.#prepared(event, json)
+    const seq = this.writer.append(written, masked, json) + this.#shift
+    this.#mask.written(event, seq)
     return seq
   }
 
-  /** Not for an event whose JSON is ready; the next one has them. */
-  #withFingerprints(event: NewEvent, json: string | undefined): NewEvent {
-    if (json !== undefined || !this.secrets.hasUnwritten) return event
-    const hides = this.secrets.takeFingerprints()
-    return hides.length === 0 ? event : Object.assign({}, event, { hides })
+  /** Writes the notes that belong to an event. Fingerprints wait for one whose JSON is not ready. */
+  #prepared(event: NewEvent, json: string | undefined): NewEvent {
+    for (const { note, body } of this.#mask.notesBefore(event)) this.writer.buffer(note, body)
+    return json === undefined ? this.#mask.fingerprinted(event) : event
   }
 
   /** The event may stay in memory until the next one. */
   #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
-    this.#bufferMasked(event, body && this.#maskedBody(event, body), json)
+    this.#bufferMasked(event, body && this.#mask.body(event, body), json)
   }
 
   #bufferMasked(event: NewEvent, masked?: Uint8Array, json?: string): void {
     if (this.closed) return
     this.#isUnsynced = true
-    this.#writeNotes(event)
-    const written = this.#withFingerprints(event, json)
-    this.#written(event, this.writer.buffer(written, masked, json) + this.#shift)
+    const written = this.#prepared(event, json)
+    this.#mask.written(event, this.writer.buffer(written, masked, json) + this.#shift)
   }
 
   #barrier(): void {
     if (this.closed) return
     this.writer.barrier()
     this.#isUnsynced = false
-  }
-
-  /** Errors may contain the failed request with its headers, and messages may contain anything. */
-  #masked<E extends object>(given: E): E {
-    let event = given
-    if ('guard' in event) event = { ...event, guard: this.#maskedFacts(event.guard as GuardFacts) }
-    if ('error' in event)
-      return { ...event, error: this.#maskedError(event.error as RecordedError) }
-    if (!('value' in event) || event.value === undefined) return event
-    const json = JSON.stringify(event.value)
-    const masked = this.secrets.text(json)
-    return masked === json ? event : { ...event, value: JSON.parse(masked) as unknown }
-  }
-
-  /** Masks the facts that quote arguments, results or people. */
-  #maskedFacts(facts: GuardFacts): GuardFacts {
-    const { approval, blocked, drift } = facts
-    if (approval === undefined && blocked === undefined && drift === undefined) return facts
-    if (this.secrets.redactor?.hidesContent) this.secrets.said(JSON.stringify(blocked ?? []))
-    const masked = this.secrets.text(JSON.stringify({ approval, blocked, drift }))
-    return { ...facts, ...(JSON.parse(masked) as Partial<GuardFacts>) }
-  }
-
-  #maskedError(error: RecordedError): RecordedError {
-    const json = JSON.stringify(error, (key, value: unknown) =>
-      isSecretHeader(key) && typeof value === 'string' ? HIDDEN : value,
-    )
-    const { message, stack } = error
-    if (this.secrets.redactor?.hidesContent) this.secrets.said(JSON.stringify([message, stack]))
-    return JSON.parse(this.secrets.text(json)) as RecordedError
   }
 
   /** The next delivery, once it is durable enough. */

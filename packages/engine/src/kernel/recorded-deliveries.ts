@@ -1,8 +1,7 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
-import { entryIsLoading, moduleLoadInFlight } from '../boundaries/module-loads.js'
-import type { GivenSecrets } from '../secrets/given-secrets.js'
+import type { Machine } from './machine.js'
+import type { Mask } from './mask.js'
 import { natives } from './natives.js'
-import { isStructural } from '../secrets/redacted-tape.js'
 import { Gate, type Turn } from './gate.js'
 import type { Delivery, Operation } from './session.js'
 import {
@@ -16,8 +15,8 @@ import { hasWritten } from './compare.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface RecordedDeliveriesOptions {
-  /** The secrets that the program got. */
-  readonly given: GivenSecrets
+  readonly mask: Pick<Mask, 'given' | 'isStructural'>
+  readonly machine: Pick<Machine, 'mayRun' | 'isLoading'>
   /** `full` delivers as fast as possible; `recorded` preserves the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
   /** Milliseconds without progress after which a program counts as diverged. */
@@ -51,10 +50,7 @@ export class RecordedDeliveries {
   /** Number of turns in which nothing was written before the delivery `seq`. */
   #quiet = { seq: -1, written: '', turns: 0 }
   readonly #startedAt = natives.performanceNow()
-  readonly #gate = new Gate(
-    () => this.#takeTurn(),
-    () => this.schedule(),
-  )
+  readonly #gate: Gate
   readonly #stallWatch: NodeJS.Timeout
 
   constructor(
@@ -64,15 +60,17 @@ export class RecordedDeliveries {
     readonly options: RecordedDeliveriesOptions,
   ) {
     const stallMs = options.stallMs ?? 4000
+    const { mayRun, isLoading } = options.machine
+    this.#gate = new Gate({
+      next: () => this.#takeTurn(),
+      after: () => this.schedule(),
+      mayRun,
+    })
     let seen: number | undefined
     // A program that waits for something the tape never delivers would otherwise hang forever.
     this.#stallWatch = natives.setInterval(() => {
       const mayWait =
-        this.#working > 0 ||
-        this.#gate.requested ||
-        log.stopped ||
-        moduleLoadInFlight() ||
-        entryIsLoading()
+        this.#working > 0 || this.#gate.requested || log.stopped || !mayRun() || isLoading()
       const isStalled = !mayWait && cursor.seq === seen
       seen = mayWait ? undefined : cursor.seq
       if (!isStalled) return
@@ -152,7 +150,7 @@ export class RecordedDeliveries {
       this.cursor.advance()
       this.options.beforeDelivery?.(event)
       const native = operation.finished?.native
-      const { given } = this.options
+      const { given } = this.options.mask
       yield { event: given.event(event), body: given.body(this.tape, event.seq), native }
       event = this.cursor.peek()
     } while (event?.type === 'deliver' && event.joined === true && event.op === first.op)
@@ -162,7 +160,7 @@ export class RecordedDeliveries {
   #isDue(operation: Operation, event: DeliveryEvent): boolean {
     if (operation.action.reexecuted === true) return operation.finished !== undefined
     const written = hasWritten(operation, event)
-    if (typeof written === 'object' && !isStructural(this.tape)) {
+    if (typeof written === 'object' && !this.options.mask.isStructural) {
       const reason = sentBytesDiffer(operation.action.event, this.#firstAnswer(event.op))
       this.log.diverge(reason, [digestMismatch(event, written.otherDigest)])
     }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { BoundaryCheck } from '../hook/boundary-check.js'
+import type { BoundaryCheck } from './boundary-check.js'
 import type { Session } from './session.js'
 
 /**

@@ -12,8 +12,7 @@ import type {
 } from '@retake/tape/format'
 import { bodyMismatches, bodySha, compareInitiation, recordedSha } from './compare.js'
 import type { Mismatch, Started } from './compare.js'
-import { hidesOutput, isStructural, structureOf } from '../secrets/redacted-tape.js'
-import type { SecretMask } from '../secrets/secrets.js'
+import type { Mask } from './mask.js'
 import type { TolerantDraws } from './draws.js'
 import { type DivergenceLog, nameOf } from './divergence.js'
 import type { RunEnd } from './record-session.js'
@@ -25,7 +24,7 @@ export interface SequenceMatcherOptions {
   readonly log: DivergenceLog
   /** Which differences are ignored; none if undefined. */
   readonly tolerance: Pick<TolerantDraws, 'isSame' | 'isTolerable'> | undefined
-  readonly secrets: SecretMask
+  readonly secrets: Mask
   /** Called when the cursor has moved, because a delivery may be next. */
   readonly onAdvanced: () => void
   readonly afterInitiation: ((event: InitiationEvent) => void) | undefined
@@ -39,7 +38,7 @@ export interface SequenceMatcherOptions {
 export class SequenceMatcher {
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
-  readonly #secrets: SecretMask
+  readonly #secrets: Mask
 
   constructor(
     readonly tape: Tape,
@@ -79,7 +78,7 @@ export class SequenceMatcher {
     const masked = body && body.length > 0 ? this.#secrets.body(current, body) : EMPTY
     if (recordedSha(this.tape, event.seq) !== bodySha(masked)) {
       const recorded = this.tape.body(event.seq)
-      if (!this.#isSame(recorded, masked) && tolerance?.isSame(recorded, masked) !== true)
+      if (!this.#secrets.isSame(recorded, masked) && tolerance?.isSame(recorded, masked) !== true)
         mismatches.push(...bodyMismatches(recorded, masked))
     }
     if (mismatches.length > 0) this.#differentInitiation(current, mismatches)
@@ -110,7 +109,7 @@ export class SequenceMatcher {
       return
     }
     const recorded = this.tape.body(event.seq)
-    if (!this.#isSame(recorded, written) && !hidesOutput(this.tape)) {
+    if (!this.#secrets.isSame(recorded, written) && !this.#secrets.hidesOutput) {
       this.#log.diverge({ code: 'output-differs', stream }, bodyMismatches(recorded, written))
     }
     this.#advance()
@@ -130,7 +129,7 @@ export class SequenceMatcher {
       return
     }
     const recorded = this.tape.body(event.seq)
-    if (!this.#isSame(recorded, written)) {
+    if (!this.#secrets.isSame(recorded, written)) {
       const receiver = nameOf(operation.action.event)
       this.#log.diverge({ code: 'write-differs', receiver }, bodyMismatches(recorded, written))
     }
@@ -166,27 +165,17 @@ export class SequenceMatcher {
     const before = this.tape.body(recorded.seq)
     const now = end.body ? this.#secrets.bytes(end.body) : EMPTY
     // The tape of a guard that ended without output does not contain the return value.
-    if (recorded.as !== undefined && !this.#isSame(before, now))
+    if (recorded.as !== undefined && !this.#secrets.isSame(before, now))
       mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) this.#log.diverge({ code: 'end-differs' }, mismatches)
     this.#advance()
-  }
-
-  /**
-   * Compares only the structure if a redacted tape is replayed without its key, because the tape
-   * contains pseudonyms.
-   */
-  #isSame(recorded: Uint8Array, current: Uint8Array): boolean {
-    if (recorded.length !== current.length) return false
-    if (Buffer.compare(recorded, current) === 0) return true
-    return isStructural(this.tape) && structureOf(recorded) === structureOf(current)
   }
 
   #isSameText({ recorded, current }: Mismatch): boolean {
     return (
       typeof recorded === 'string' &&
       typeof current === 'string' &&
-      this.#isSame(Buffer.from(recorded), Buffer.from(current))
+      this.#secrets.isSame(Buffer.from(recorded), Buffer.from(current))
     )
   }
 

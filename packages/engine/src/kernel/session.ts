@@ -7,16 +7,11 @@ import type {
   NewEvent,
   NoteEvent,
   OutputEvent,
+  RetakeError,
   Tape,
 } from '@retake/tape/format'
-import type { GuardVerdict } from '@retake/tape/guards'
-import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
-import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
-import type { RetakeError } from '../errors.js'
-import type { Overlay } from '../overlay/overlay.js'
-import type { Environment } from '../environment.js'
-import type { ServedFiles } from '../secrets/served-files.js'
-import type { SecretMask } from '../secrets/secrets.js'
+import type { Environment, FileSecrets } from './machine.js'
+import type { Mask } from './mask.js'
 
 /** A part of an answer for the agent: the event on the tape, with its body. */
 export interface Delivery {
@@ -59,7 +54,7 @@ export interface Action {
    * The new decision of a rerun under a different policy. If denied, the call does not leave the
    * process; if allowed, it gets its recorded answer unless that was a refusal.
    */
-  readonly decided?: GuardVerdict
+  readonly decided?: 'allow' | 'deny' | 'ask'
   /** True if it runs until it is closed, like a watcher. A run that goes live restarts it. */
   readonly lasting?: boolean
   /**
@@ -214,16 +209,19 @@ export interface Session {
   readonly recording?: Recording | undefined
   /** The run that this session works for, if it is not the run's own. */
   readonly owner?: Session
-  /** Folder for files that a branch writes; the disk by default. */
-  readonly overlay?: Overlay | undefined
-  /** Destination of databases that the run opens; its overlay by default, or the disk. */
-  readonly databases?: Overlay | undefined
+  /**
+   * Files of a branch; the disk by default. Opaque here: boundaries use `overlayOf` in
+   * `overlay/overlay.ts`.
+   */
+  readonly overlay?: object | undefined
+  /** Overlay for databases that the run opens; its overlay by default, or the disk. */
+  readonly databases?: object | undefined
   /** The variables of the run; missing on a session that works for another one. */
   readonly environment?: Environment | undefined
   /** The real content of files with secrets; only set while answers come from a tape. */
-  readonly files?: ServedFiles | undefined
+  readonly files?: FileSecrets | undefined
   /** Values that must not be on the tape. */
-  readonly secrets: SecretMask
+  readonly secrets: Mask
   /** Called when the agent wrote to something, because a delayed answer may be due. */
   proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
@@ -247,4 +245,28 @@ export interface SyncCall {
     readonly body?: Uint8Array
     readonly native?: unknown
   }
+}
+
+/** A Node program that the run starts. */
+export interface NodeProgram {
+  readonly entry: string
+  readonly args: readonly string[]
+}
+
+/** What a started program does under Retake. Port; `plans/process-task.ts` has the tasks. */
+export interface ChildTask {
+  readonly tape: string
+  /** Plain data for the preload of the started process. */
+  readonly task: object
+  /**
+   * Recorded values of variables that the program inherits. Variables that the run sets itself are
+   * not replaced.
+   */
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** One line that was sent to a server earlier; `id` is set if it expects an answer. */
+export interface HandshakeMessage {
+  readonly line: string
+  readonly id?: string | number
 }

@@ -1,4 +1,4 @@
-import type { SecretMask } from '../secrets/secrets.js'
+import type { Mask } from './mask.js'
 import type { DivergenceFacts } from './divergence.js'
 import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from './session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape/format'
@@ -56,7 +56,7 @@ export const isJoined = (event: NewDelivery): boolean => 'joined' in event
 export function recordedPart(
   tape: Tape,
   recorded: DeliveryEvent,
-  { given }: Pick<SecretMask, 'given'>,
+  { given }: Pick<Mask, 'given'>,
 ): AnswerPart {
   const { seq, at: _at, op: _op, ...part } = recorded
   const {

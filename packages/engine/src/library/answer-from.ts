@@ -1,3 +1,4 @@
+import { kernelErrors } from '../kernel/errors.js'
 import { OTHER_PROGRAM } from '../player/content-matcher.js'
 import { install } from '../boundaries/install.js'
 import { errors, type RetakeError, answerNotOnTape } from '../errors.js'
@@ -88,7 +89,7 @@ class AnsweringSource implements AnswerSource {
     this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
     const what = this.#doubts.get(seq)
     if (what === undefined) return undefined
-    const error = errors.STEP_IN_DOUBT(what)
+    const error = kernelErrors.STEP_IN_DOUBT(what)
     this.options.onStopped(error)
     return error
   }

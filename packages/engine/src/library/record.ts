@@ -1,3 +1,4 @@
+import { recordingPorts } from '../session-ports.js'
 import { statSync, unlinkSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -244,8 +245,12 @@ export function openRecording(
   options: RecordOptions,
   {
     through = (writer) => writer,
+    redactor: ownRedactor,
     ...sessionOptions
-  }: RecordSessionOptions & { readonly through?: (writer: TapeWriter) => EventWriter } = {},
+  }: Pick<RecordSessionOptions, 'answers' | 'signingKey'> & {
+    readonly redactor?: Redactor | undefined
+    readonly through?: (writer: TapeWriter) => EventWriter
+  } = {},
   input?: unknown,
 ): { session: RecordSession; run: RecordedRun } {
   const { name, file } = options
@@ -256,11 +261,15 @@ export function openRecording(
     try {
       const signingKey =
         sessionOptions.signingKey ?? (options.sign ? ownOrNewKey('seal') : undefined)
-      const redactor = sessionOptions.redactor ?? redactorOf(options.redact)
+      const redactor = ownRedactor ?? redactorOf(options.redact)
       const writer = through(
         createTape(run, options, { input, redactor, isSigned: signingKey !== undefined }),
       )
-      const session = new RecordSession(writer, { ...sessionOptions, signingKey, redactor })
+      const session = new RecordSession(writer, {
+        ...sessionOptions,
+        ...recordingPorts(redactor),
+        signingKey,
+      })
       identifySession(session, run)
       return { session, run }
     } catch (error) {

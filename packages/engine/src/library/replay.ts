@@ -1,3 +1,4 @@
+import { servingPorts } from '../session-ports.js'
 import { install } from '../boundaries/install.js'
 import { errors, replayDiverged } from '../errors.js'
 import { openForReplay } from '../runs/open-for-replay.js'
@@ -50,14 +51,17 @@ export async function replay<T>(
   const recorded = outsideRuns(() => openForReplay(tape))
   const root = movedRoot(recorded.details.root, options.root)
   const { stopped, stop } = stoppable()
-  const session = new Player(root ? movedTape(recorded, root) : recorded, {
+  const served = root ? movedTape(recorded, root) : recorded
+  const ports = servingPorts(served)
+  if (root) ports.mask.nameAsRecorded(root)
+  const session = new Player(served, {
     ...options,
+    ...ports,
     keepAlive: true,
     onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(withText(divergence))),
     errorFor: replayDiverged,
     onStopped: stop,
   })
-  if (root) session.secrets.nameAsRecorded(root)
   try {
     const output = await Promise.race([stopped, runToEnd(session, agent)])
     const { placeholders } = session

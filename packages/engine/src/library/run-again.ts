@@ -1,5 +1,6 @@
 import { install } from '../boundaries/install.js'
-import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from '../player/plan.js'
+import type { SettledDoubt } from '../kernel/doubts.js'
+import type { ContinuePlan, PinnedReport, Simulator } from '../player/plan.js'
 import { continueRun } from '../player/play.js'
 import { errors } from '../errors.js'
 import type { RecordedRun } from './record.js'

@@ -1,6 +1,7 @@
 import { attempt } from '@retake/tape/format'
 import type fs from 'node:fs'
 import path from 'node:path'
+import type { Session } from '../kernel/session.js'
 import { disk, LINKS_MAX, lookAt } from './disk.js'
 import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
@@ -239,6 +240,10 @@ export class Overlay {
     return own
   }
 }
+
+/** The overlay of a session; the kernel passes it on without looking at it. */
+export const overlayOf = ({ overlay }: Pick<Session, 'overlay'>): Overlay | undefined =>
+  overlay instanceof Overlay ? overlay : undefined
 
 const DEVICES = ['/dev', '/proc', '/sys']
 export const isBelowFolder = (filePath: string, folder: string): boolean =>

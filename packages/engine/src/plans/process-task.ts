@@ -7,9 +7,10 @@ import type {
   RecordedError,
   RunDetails,
 } from '@retake/tape/format'
+import type { SettledDoubt } from '../kernel/doubts.js'
 import type { MovedRoot } from '../player/moved-tape.js'
 import type { OrderOptions, Swap } from '../player/turns.js'
-import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from '../player/plan.js'
+import type { ContinuePlan, LiveReport, PinnedReport } from '../player/plan.js'
 
 /**
  * Task of an agent process, passed by the command line in the variable `RETAKE_SESSION` and removed

@@ -14,7 +14,7 @@ import {
 import { callSite } from '../kernel/call-site.js'
 import { natives } from '../kernel/natives.js'
 import { flagBits, opensForWriting } from '../overlay/open-flags.js'
-import { isBelowFolder } from '../overlay/overlay.js'
+import { isBelowFolder, overlayOf } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
 import type { IsOutdated, Session } from '../kernel/session.js'
 import { bodySha, identityOf, recordedSha } from '../kernel/compare.js'
@@ -136,8 +136,9 @@ class PinnedFiles {
   take(
     event: NewEvent<CallEvent>,
     body: Uint8Array,
-    { overlay }: Pick<Session, 'overlay'>,
+    owner: Pick<Session, 'overlay'>,
   ): RecordedOperation | undefined {
+    const overlay = overlayOf(owner)
     const paths = pathsOfCall(this.tape, event)
     if (!readsFile(event, body)) {
       for (const filePath of paths) {

@@ -1,10 +1,10 @@
 import { type HeaderPair, type InitiationEvent, type NewEvent, pushTo } from '@retake/tape/format'
+import type { Nearest } from '../kernel/divergence.js'
 import {
   bodyMismatches,
   bodySha,
   compareInitiation,
   identityOf,
-  type Mismatch,
   recordedSha,
   type Started,
 } from '../kernel/compare.js'
@@ -38,12 +38,6 @@ export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
 export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
 /** For a different program, which may also make more requests. */
 export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
-
-/** The recorded operation closest to one that the tape does not have. */
-export interface Nearest {
-  readonly recorded: RecordedOperation
-  readonly mismatches: readonly Mismatch[]
-}
 
 /** Maximum number of candidates that are compared in full to name the nearest one. */
 const COMPARED_MAX = 50

@@ -12,22 +12,19 @@ import {
 } from '@retake/tape/format'
 import { readGuards } from '@retake/tape/guards'
 import { changesDatabase } from '../boundaries/native/sql.js'
-import { errors } from '../errors.js'
-import { type FileFinding, lookAtFile } from '../file-state.js'
+import type { Doubt, FileFinding } from '../kernel/doubts.js'
+import { kernelErrors } from '../kernel/errors.js'
+import { lookAtFile } from '../file-state.js'
 import { describeEvent } from '../kernel/event-text.js'
 import type { ContinuePlan } from './plan.js'
 
-/** An operation that left the process, but may or may not have had its effect according to the tape. */
-export interface InDoubt {
-  /** The event that started it. */
-  readonly seq: number
+/** A doubt as it is reported. */
+export interface InDoubt extends Doubt {
   /** The operation that delivers its answer: the event itself, or the connection of a request. */
   readonly op: number
   /** Label of its step; files have none. */
   readonly step: string | undefined
   readonly what: string
-  /** True if a part of the answer has reached the agent. */
-  readonly partial: boolean
   readonly site: string | undefined
   /** Set for a write to a file that has been compared with its state before the write. */
   readonly finding?: FileFinding
@@ -142,7 +139,7 @@ export function refuseDoubt(
       ? []
       : [{ finding, before: event.file }]
   })
-  if (open.length > 0) throw errors.STEP_IN_DOUBT(names.join(', and '), files)
+  if (open.length > 0) throw kernelErrors.STEP_IN_DOUBT(names.join(', and '), files)
 }
 
 /**

@@ -1,24 +1,7 @@
 import { readStdioExchange, readStdioParams, type StdioRequest, StdioSession } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
-import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
-
-/** A request that a server had not answered when a run went live. */
-export interface OpenRequest {
-  readonly seq: number
-  readonly id: string | number
-  readonly line: string
-  /** Its later answer on the tape, if any: the events that contain it, and the line. */
-  readonly answer: { readonly seqs: readonly number[]; readonly line: string } | undefined
-}
-
-/** A child process that is an MCP server, at the moment a run goes live. */
-export interface McpChild {
-  /** Messages that a new process must receive before the agent can use it. */
-  readonly handshake: readonly HandshakeMessage[]
-  readonly open: readonly OpenRequest[]
-  /** True if it ended later on the tape. */
-  readonly hasEnd: boolean
-}
+import type { OpenRequest, RecordedServer } from '../kernel/doubts.js'
+import type { HandshakeMessage } from '../kernel/session.js'
 
 /** Methods that change a server's state for its client. */
 export const STATEFUL_METHODS: ReadonlySet<string> = new Set([
@@ -47,7 +30,7 @@ export function readSession(tape: Tape, op: number): StdioSession | undefined {
 }
 
 /** The MCP server behind a process; undefined if the process is not one, or was not alive at that event. */
-export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undefined {
+export function mcpChildAt(tape: Tape, op: number, at: number): RecordedServer | undefined {
   let hasEnd = false
   for (const event of tape.events(op)) {
     if (!('op' in event) || event.op !== op || event.type !== 'deliver') continue

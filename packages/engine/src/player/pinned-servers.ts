@@ -6,7 +6,7 @@ import {
   type StdioSession,
 } from '@retake/tape'
 import { isDelivery, type Tape } from '@retake/tape/format'
-import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
+import type { HandshakeMessage } from '../kernel/session.js'
 import { outsideRuns } from '../kernel/scope.js'
 import type { Operation, Session } from '../kernel/session.js'
 import { INITIALIZED, isSearchedMethod, readSession, STATEFUL_METHODS } from './mcp-child.js'

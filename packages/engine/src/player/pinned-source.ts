@@ -37,10 +37,11 @@ import {
   type SyncCall,
 } from '../kernel/session.js'
 import { type FreeRequest, FreeSteps, type StepEvent, answerUnderId } from './free-answers.js'
-import { LateAnswers } from './hand-over.js'
+import { LateAnswers } from '../kernel/hand-over.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import { planChild } from './make-plan.js'
-import type { ChildTask } from '../boundaries/processes/recorded-child.js'
+import { moduleLoadInFlight } from '../boundaries/module-loads.js'
+import type { ChildTask } from '../kernel/session.js'
 import { childReportPath, childTapePath } from '../runs/runs-folder.js'
 import { PinnedServers } from './pinned-servers.js'
 import type { Step } from '@retake/tape'
@@ -102,7 +103,7 @@ class Waiting implements WaitingAnswer {
 class PinnedQueue extends AnswerQueue<Waiting> {
   /** `chooseDue` returns undefined if all have to wait for a live answer. */
   constructor(readonly chooseDue: (due: readonly Waiting[]) => Waiting | undefined) {
-    super()
+    super(() => !moduleLoadInFlight())
   }
 
   give(operation: Operation, parts: readonly QueuedPart[]): void {

@@ -1,18 +1,14 @@
 import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/format'
-import type { FileFinding } from '../file-state.js'
+import type { HandOverPlan } from '../kernel/doubts.js'
 import type { Leave } from '../kernel/divergence.js'
-import type { NewDelivery } from '../kernel/session.js'
 import type { MovedRoot } from './moved-tape.js'
 import type { ToolResultPlan } from './tool-results.js'
-
-/** Policy for a step that was sent and has no answer on the tape. */
-export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
 
 /**
  * How a run continues from its tape: which part is served, where it goes live, and the edits there.
  * Plain data, so that it can be passed to another process.
  */
-export interface ContinuePlan {
+export interface ContinuePlan extends HandOverPlan {
   readonly source: string
   /** The new tape. Without it, the source tape itself is continued. */
   readonly branch?: {
@@ -24,25 +20,8 @@ export interface ContinuePlan {
     readonly code?: RecordedCode
   }
   readonly leave: Leave
-  /** The first event that is not served; the end of the tape by default. */
-  readonly until?: number
-  /** Answers in place of the recorded ones. */
-  readonly answers?: {
-    readonly op: number
-    readonly parts: readonly PlannedPart[]
-    /** For a server on pipes, which gives many answers: the events of the replaced answer. */
-    readonly replaces?: readonly number[]
-  }
-  /** A request to send again although the tape has its answer, optionally with a different body (base64). */
-  readonly again?: { readonly op: number; readonly body?: string }
   /** The first value drawn after the tape is left. */
   readonly draw?: { readonly value: unknown }
-  readonly inDoubt: InDoubtPolicy
-  /** Decisions for single operations; they override `inDoubt`. */
-  readonly decisions?: Readonly<Record<string, 'retry' | 'skip'>>
-  /** Writes that need no decision, because the disk shows how far they got, by event. */
-  readonly files?: Readonly<Record<string, FileFinding>>
-  readonly tail: 'live' | 'offline'
   /** Folder for files that the branch writes. */
   readonly overlay?: string
   /** Steps whose recorded answers identical requests still get after the tape is left. */
@@ -91,22 +70,6 @@ export interface RefusedRequest {
 }
 
 /** One part of an answer, its body as base64. */
-export interface PlannedPart {
-  readonly event: NewDelivery
-  readonly body: string
-}
-
-/** A step that was in doubt when a run went live, and the decision. */
-export interface SettledDoubt {
-  /** The event that started it. */
-  readonly seq: number
-  readonly what: string
-  /** `done`: it had been done before the kill. `finished`: the rest of it was done. */
-  readonly decision: 'retried' | 'skipped' | 'lost' | 'done' | 'finished'
-  /** For a write whose file showed how far it got: the bytes that were there, of all. */
-  readonly file?: { readonly written: number; readonly length: number }
-}
-
 /**
  * How each step is answered after a fork has left the tape. Plain data, as a part of a
  * `ContinuePlan`.

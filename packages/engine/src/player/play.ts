@@ -1,3 +1,4 @@
+import { recordingPorts, servingPorts } from '../session-ports.js'
 import path from 'node:path'
 import { defined, type RunDetails, stoppedNote, type Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
@@ -13,14 +14,16 @@ import { openForReplay } from '../runs/open-for-replay.js'
 import { sealKeyFor } from '../secrets/signing-key.js'
 import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
-import type { ContinuePlan, LiveReport, PinnedReport, SettledDoubt, Simulator } from './plan.js'
+import type { SettledDoubt } from '../kernel/doubts.js'
+import type { ContinuePlan, LiveReport, PinnedReport, Simulator } from './plan.js'
 import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../kernel/scope.js'
 import { type AnswerSource, outside } from '../kernel/source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from '../kernel/player.js'
 import { BackgroundWriter, type EventWriter } from '../kernel/background-writer.js'
 import { RecordSession } from '../kernel/record-session.js'
-import { HandOver, leftAt, plannedParts } from './hand-over.js'
+import { HandOver, leftAt, plannedParts } from '../kernel/hand-over.js'
+import { RunSteps } from './run-steps.js'
 import { planOverlay } from './make-plan.js'
 import type { IsOutdated, Session } from '../kernel/session.js'
 import fs from 'node:fs'
@@ -119,6 +122,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const recorded = openForReplay(plan.source)
     const redactor = redactorFor(recorded)
     const tape = plan.root ? movedTape(recorded, plan.root) : recorded
+    const ports = servingPorts(tape)
+    if (plan.root) ports.mask.nameAsRecorded(plan.root)
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
     let events: EventWriter | undefined
@@ -129,7 +134,12 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         onRefused: ({ what }) => onFailed(errors.LIVE_REQUEST_REFUSED(what)),
       })
     const tailAt = (at: number, owner: Session): Tail => {
-      const handOver = new HandOver(tape, plan, { at, settled })
+      const handOver = new HandOver(tape, plan, {
+        at,
+        settled,
+        steps: new RunSteps(tape),
+        machine: ports.machine,
+      })
       if (plan.tail === 'offline')
         return offlineTail(
           tape,
@@ -160,6 +170,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       return pinned
     }
     const session = new Player(tape, {
+      ...ports,
       errorFor: replayDiverged,
       onStopped,
       keepAlive,
@@ -185,14 +196,13 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
             answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
             signingKey: sealKeyFor(tape.run),
-            redactor,
+            ...recordingPorts(redactor),
           })
           if (overlay) noteFilesAt(at, overlay, recorder)
           return { recorder, tail }
         },
       },
     })
-    if (plan.root) session.secrets.nameAsRecorded(plan.root)
     return {
       session,
       tape,

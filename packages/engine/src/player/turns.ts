@@ -3,7 +3,8 @@ import { AnswerQueue, type WaitingAnswer } from '../kernel/answer-queue.js'
 import { type DivergenceFacts, otherBytes, waitsForever } from '../kernel/divergence.js'
 import { type NewDelivery, Operation } from '../kernel/session.js'
 import { isJoined, recordedPart } from '../kernel/source.js'
-import type { SecretMask } from '../secrets/secrets.js'
+import { moduleLoadInFlight } from '../boundaries/module-loads.js'
+import type { Mask } from '../kernel/mask.js'
 import type { TapeTimeline, RecordedOperation } from '../kernel/timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
@@ -314,7 +315,7 @@ export interface AnswerTurnsOptions {
   /** True if nothing more is answered. */
   readonly isStopped: () => boolean
   readonly isClosed: () => boolean
-  readonly secrets: () => SecretMask
+  readonly secrets: () => Mask
   readonly stop: (divergence: DivergenceFacts) => void
   /** Milliseconds after which an agent that makes no progress is stopped; never if undefined. */
   readonly stallMs: number | undefined
@@ -332,7 +333,7 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
   turn: number
 
   constructor(readonly options: AnswerTurnsOptions) {
-    super()
+    super(() => !moduleLoadInFlight())
     this.turn = options.recorded.firstTurn
   }
 

@@ -1,3 +1,4 @@
+import { recordingPorts } from '../session-ports.js'
 import { defined } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { isCutShort, TapeSource } from '../player/tape-source.js'
@@ -52,9 +53,11 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
     keepAlive: task.call !== undefined,
   })
   const session: RecordSession = new RecordSession(writer, {
+    ...recordingPorts(undefined, (secrets) =>
+      environmentFrom(source, { secrets, isContinued: false }),
+    ),
     answers,
     signingKey: sealKeyFor(source.run),
-    variables: (secrets) => environmentFrom(source, { secrets, isContinued: false }),
   })
   const report = (exitCode: number): void => {
     const result: ChaosReport = {

@@ -1,7 +1,8 @@
+import { recordingPorts } from '../session-ports.js'
 import path from 'node:path'
 import type { NewEvent, Preload } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
-import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
+import type { ChildTask, NodeProgram } from '../kernel/session.js'
 import { childTapePath } from '../runs/runs-folder.js'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { CHILD_UNREF } from '../boundaries/processes/tape-child.js'
@@ -66,13 +67,14 @@ export function recordProcess(
     // Prints nothing in a process whose output is read by another one.
     ...(task.startedBy === undefined ? [warnAtNotes(task.strict === true)] : []),
   ])
+  const ports = recordingPorts(redactor)
   const session = new RecordSession(writer, {
+    ...ports,
     signingKey: task.sign ? sealKeyFor({ receipts: true }) : undefined,
-    redactor,
     ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
     ...(task.recordsChildren && { childTask: (op, program) => childTask(task, op, program) }),
   })
-  session.secrets.takeOver(secrets)
+  ports.mask.values.takeOver(secrets)
   identifySession(session, task)
   startAgent(session, { call: undefined, scratch: undefined, ended: () => {} })
 }

@@ -1,3 +1,4 @@
+import { servingPorts } from '../session-ports.js'
 import type { Tape } from '@retake/tape/format'
 import { callSite } from '../kernel/call-site.js'
 import { withSurroundings } from '../environment.js'
@@ -28,7 +29,11 @@ export function replayProcess(
   const start = natives.performanceNow()
   const halter = task.inspect && new ThreadHalter(task.inspect)
   const drawSites: Record<number, string> = {}
+  const ports = servingPorts(tape)
+  if (task.root) ports.mask.nameAsRecorded(task.root)
+  if (halter) ports.mask.onHidden = (value, placeholder) => halter.hide(value, placeholder)
   const session = new Player(tape, {
+    ...ports,
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     // A pending function call does not keep a process alive.
@@ -47,8 +52,6 @@ export function replayProcess(
       beforeDelivery: (event) => halter.atDelivery(event, session),
     }),
   })
-  if (task.root) session.secrets.nameAsRecorded(task.root)
-  if (halter) session.secrets.onHidden = (value, placeholder) => halter.hide(value, placeholder)
   const report = (exitCode: number): void => {
     const result: ReplayReport = {
       events: tape.count,

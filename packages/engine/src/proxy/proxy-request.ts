@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { HeaderPair } from '@retake/tape/format'
 import type { ClientProcess } from './client-process.js'
-import { isSecretHeader, keysInQuery } from '../headers.js'
+import { isSecretHeader } from '../kernel/headers.js'
+import { keysInQuery } from '../headers.js'
 import type { SecretMask } from '../secrets/secrets.js'
 
 /** Maximum number of remembered client keys; changing signatures are not worth remembering. */

@@ -14,7 +14,8 @@ export {
   sealKeyFor,
   storeKey,
 } from '../secrets/signing-key.js'
-export { isSecretHeader, maskUrl } from '../headers.js'
+export { isSecretHeader } from '../kernel/headers.js'
+export { maskUrl } from '../headers.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../plans/process-task.js'
 export { closestName } from '../closest-name.js'
 export { checkIntact, refuseImported } from './open-for-replay.js'

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import {
   type NewEvent,
-  type NoteEvent,
   REDACTION_NOTE,
   type RunDetails,
   type Tape,
   type TapeEvent,
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
+import type { MaskNote } from '../kernel/mask.js'
 import { outsideRuns } from '../kernel/scope.js'
 import { SecretMask } from './secrets.js'
 import { CONTENT, FUNCTION, type HiddenValue, Redactor, seal, unseal } from './redactor.js'
@@ -19,21 +19,16 @@ import { VaultKey } from './vault-key.js'
  * of the next event, if it cannot be restored from pseudonyms alone. `readable` is not sealed:
  * pieces of a stream that became readable when it ended.
  */
-export interface RedactionNote {
-  readonly note: NewEvent<NoteEvent>
-  readonly body: Uint8Array
-}
-
 export const redactionNote = (
   text: 'values' | 'original' | 'readable',
   body: Uint8Array,
-): RedactionNote => ({
+): MaskNote => ({
   note: { type: 'note', kind: 'attachment', name: REDACTION_NOTE, text },
   body,
 })
 
 /** The values found since the last call. */
-export function sealedValues(redactor: Redactor): RedactionNote[] {
+export function sealedValues(redactor: Redactor): MaskNote[] {
   const values = redactor.takeUnwritten()
   if (values.length === 0) return []
   return [redactionNote('values', seal(redactor.key, Buffer.from(JSON.stringify(values))))]
@@ -44,7 +39,7 @@ export function sealedNotes(
   redactor: Redactor,
   event: NewEvent,
   { original, masked }: { readonly original: Uint8Array; readonly masked: Uint8Array },
-): RedactionNote[] {
+): MaskNote[] {
   if (Buffer.compare(original, masked) === 0) return []
   const revealed = revealerOf(redactor).part(event, masked)
   return Buffer.compare(original, revealed) === 0
@@ -228,9 +223,3 @@ export function changedTape(tape: Tape, changes: TapeChanges): Tape {
     },
   })
 }
-
-/** The structure of a text; the same for two texts that differ only in redacted values. */
-export const structureOf = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    .toString('latin1')
-    .replaceAll(/[A-Za-z0-9+/=_\x80-\xff-]/g, 'x')

@@ -1,3 +1,4 @@
+import type { FileSecrets } from '../kernel/machine.js'
 import { proofOf } from './machine-key.js'
 import type { SecretMask } from './secrets.js'
 
@@ -6,7 +7,7 @@ import type { SecretMask } from './secrets.js'
  * anything. The real content stays in memory: wherever it is compared or shown, it is masked like
  * the recorded content.
  */
-export class ServedFiles {
+export class ServedFiles implements FileSecrets {
   /** Files for which the program got placeholders. */
   readonly placeholders = new Set<string>()
 

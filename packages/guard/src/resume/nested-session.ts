@@ -13,9 +13,7 @@ import {
   type NewDelivery,
   Operation,
   outsideRuns,
-  type Overlay,
   type Recording,
-  type SecretMask,
   type Session,
 } from '@retake/engine/hook'
 
@@ -44,11 +42,11 @@ export class NestedSession implements Session {
     return this.owner.remote
   }
 
-  get secrets(): SecretMask {
+  get secrets(): Session['secrets'] {
     return this.owner.secrets
   }
 
-  get overlay(): Overlay | undefined {
+  get overlay(): Session['overlay'] {
     return this.owner.overlay
   }
 

@@ -1,3 +1,4 @@
+import { overlayOf } from '../../overlay/overlay.js'
 import { noteBoundary } from '../patching/note-boundary.js'
 import { encodeBody, attempt } from '@retake/tape/format'
 import { disk } from '../../overlay/disk.js'
@@ -166,7 +167,8 @@ export function fileContentOf(session: Session, path: string): Buffer | undefine
 }
 
 /** Undefined if the file does not exist, or if reading would consume it, as with a pipe. */
-function read({ overlay }: Session, path: string): Buffer | undefined {
+function read(session: Session, path: string): Buffer | undefined {
+  const overlay = overlayOf(session)
   return attempt(() => {
     const filePath = absolute(path.startsWith('file:') ? new URL(path) : path)
     return outsideRuns(() => {

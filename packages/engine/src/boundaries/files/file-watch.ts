@@ -1,3 +1,4 @@
+import { overlayOf } from '../../overlay/overlay.js'
 import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -55,7 +56,7 @@ function watch(session: Session, given: unknown[]): TapeWatcher {
 /** In a branch, changes may come from the disk and from the branch's own writes. */
 function watchBoth(session: Session, args: readonly unknown[]): NativeWatcher {
   const native = nativeFunction('watch')
-  const { overlay } = session
+  const overlay = overlayOf(session)
   const filePath = overlay?.resolve(absolute(args[0]))
   if (overlay === undefined || filePath === undefined || !overlay.covers(filePath))
     return native(...args) as NativeWatcher
@@ -94,7 +95,7 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
     const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
     const ignore = (): void => {}
     // In a branch, only its own writes can be polled.
-    const { overlay } = session
+    const overlay = overlayOf(session)
     let watched: unknown = filePath
     const open = (): NativeWatcher => {
       if (overlay) watched = overlay.forWriting(overlay.resolve(absolute(filePath)))

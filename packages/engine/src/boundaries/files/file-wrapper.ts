@@ -1,7 +1,7 @@
 import { currentCheck, currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
-import type { CheckedFunction } from '../../hook/boundary-check.js'
+import type { CheckedFunction } from '../../kernel/boundary-check.js'
 import type { FileFunction } from './file-natives.js'
 import { dressLike, replace, type Undo } from '../patching/patch.js'
 

@@ -2,7 +2,7 @@ import { fileEffect } from '@retake/tape/format'
 import { noteBoundary } from '../patching/note-boundary.js'
 import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/overlay-call.js'
 import type { OverlayCall } from '../../overlay/overlay-call.js'
-import type { Overlay } from '../../overlay/overlay.js'
+import { type Overlay, overlayOf } from '../../overlay/overlay.js'
 import type { Session } from '../../kernel/session.js'
 import type { CapturedAnswer } from '../patching/captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
@@ -21,7 +21,7 @@ export function callLive(
   if (isPlain(session)) return native(...given)
   if (name === 'open') descriptorsOf(session).settled(given)
   const args = withRealDescriptor(session, name, given)
-  const { overlay } = session
+  const overlay = overlayOf(session)
   const value =
     overlay === undefined
       ? native(...args)
@@ -40,7 +40,7 @@ export function startLive(
   if (isPlain(session)) return startNative(name, native, given, done)
   if (name === 'open') descriptorsOf(session).settled(given)
   const args = withRealDescriptor(session, name, given)
-  const { overlay } = session
+  const overlay = overlayOf(session)
   const finish: CapturedAnswer = (error, value) => {
     const isOpened = name === 'open' && (error === null || error === undefined)
     done(error, isOpened ? descriptorsOf(session).adopt(value as number) : value)
@@ -78,10 +78,9 @@ function withRealDescriptor(
 ): readonly unknown[] {
   const descriptors = descriptorsOf(session)
   if (name === 'rename' || fileEffect(name) === 'remove') {
+    const overlay = overlayOf(session)
     const paths = pathsOf(name, args)
-    descriptors.openBelow(
-      paths.map((filePath) => session.overlay?.resolve(filePath, false) ?? filePath),
-    )
+    descriptors.openBelow(paths.map((filePath) => overlay?.resolve(filePath, false) ?? filePath))
   }
   const [fd, ...rest] = args
   if (typeof fd !== 'number') return args

@@ -3,7 +3,7 @@ import { changesDisk, fileEffect } from '@retake/tape/format'
 import { disk } from '../../overlay/disk.js'
 import { flagBits, opensForWriting, opensNew, opensToAppend } from '../../overlay/open-flags.js'
 import { absolute, changeOverlay, pathsOf } from '../../overlay/overlay-call.js'
-import type { Overlay } from '../../overlay/overlay.js'
+import { type Overlay, overlayOf } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import type { CapturedOutcome } from '../patching/captured-call.js'
@@ -20,7 +20,7 @@ export function trackServedCall(
   args: readonly unknown[],
   outcome: CapturedOutcome,
 ): void {
-  const { overlay } = session
+  const overlay = overlayOf(session)
   const isFilling = fills(overlay)
   if (name === 'open') descriptorsOf(session).settled(args)
   outsideRuns(() => {
@@ -62,7 +62,7 @@ export function trackServedWrite(
 ): void {
   if ('error' in outcome) return
   const descriptors = descriptorsOf(session)
-  if (fills(session.overlay)) outsideRuns(() => descriptors.repeat(fd, write.name, write.args))
+  if (fills(overlayOf(session))) outsideRuns(() => descriptors.repeat(fd, write.name, write.args))
   if (!isOwnPosition(write.position)) descriptors.moved(fd, outcome.value as number, true)
 }
 
@@ -83,7 +83,7 @@ function isNew(overlay: Overlay, filePath: unknown, follow = false): void {
 }
 
 function opened(session: Session, args: readonly unknown[], fd: number, isFilling: boolean): void {
-  const { overlay } = session
+  const overlay = overlayOf(session)
   const [given, flags, mode] = args
   const filePath = overlay?.resolve(absolute(given)) ?? absolute(given)
   const bits = flagBits(flags)

@@ -7,7 +7,7 @@ import {
   opensToRead,
   reopeningBits,
 } from '../../overlay/open-flags.js'
-import { isBelowFolder, Overlay } from '../../overlay/overlay.js'
+import { isBelowFolder, Overlay, overlayOf } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import { NO_DESCRIPTOR } from './file-functions.js'
@@ -132,7 +132,7 @@ export class TapeDescriptors {
 
   /** Repeats in the overlay the changes that the tape made to an open file. */
   repeat(fd: number, name: string, args: readonly unknown[]): void {
-    const { overlay } = this.session
+    const overlay = overlayOf(this.session)
     const descriptor = this.#descriptors.get(fd)
     if (overlay === undefined || descriptor === undefined || !overlay.covers(descriptor.path))
       return
@@ -161,7 +161,7 @@ export class TapeDescriptors {
   }
 
   #reopen(fd: number, { path, bits, position }: TapeDescriptor): number {
-    const { overlay } = this.session
+    const overlay = overlayOf(this.session)
     try {
       return outsideRuns(() => {
         const filePath = overlay?.resolve(path) ?? path

@@ -1,7 +1,5 @@
 import { natives } from '../../kernel/natives.js'
 import { outsideRuns, unrecordedOwner } from '../../kernel/scope.js'
-import type { SecretMask } from '../../secrets/secrets.js'
-import type { Overlay } from '../../overlay/overlay.js'
 import { EMPTY, Operation } from '../../kernel/session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../kernel/session.js'
 import { descriptorsOf, mayUseDescriptors } from './tape-descriptors.js'
@@ -18,11 +16,11 @@ export class UnrecordedSession implements Session {
 
   constructor(readonly owner: Session) {}
 
-  get overlay(): Overlay | undefined {
+  get overlay(): Session['overlay'] {
     return this.owner.overlay
   }
 
-  get secrets(): SecretMask {
+  get secrets(): Session['secrets'] {
     return this.owner.secrets
   }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { attempt, clipText, encodeBody, type ErrorClasses } from '@retake/tape/format'
 import { errors } from '../../errors.js'
 import { beforeContact } from '../patching/outside-contact.js'
-import { Overlay } from '../../overlay/overlay.js'
+import { Overlay, overlayOf } from '../../overlay/overlay.js'
 import { currentSession, outsideRuns, unrecordedOwner } from '../../kernel/scope.js'
 import type { Session } from '../../kernel/session.js'
 import {
@@ -127,7 +127,7 @@ export class Connection {
   }
 
   open(session: Session | undefined): Native {
-    const overlay = this.isInMemory ? undefined : (loading?.copies ?? overlayOf(session))
+    const overlay = this.isInMemory ? undefined : (loading?.copies ?? databaseOverlayOf(session))
     const file = overlay && fileFor(overlay, this.file)
     if (loading === undefined) beforeContact('database')
     const args = this.args.map((arg) =>
@@ -200,7 +200,7 @@ export class Connection {
     const transaction = this.#transaction ?? []
     // The disk already has what the parent committed later, so repeating it would insert the rows
     // twice.
-    if (transaction.length > 0 && overlayOf(session) !== undefined)
+    if (transaction.length > 0 && databaseOverlayOf(session) !== undefined)
       throw errors.DATABASE_NOT_CARRIED_OVER(this.file, 'A transaction is open there.')
     const { result } = this.listen(() =>
       outsideRuns(() => {
@@ -341,7 +341,7 @@ export function callNative(object: object, call: HandleCall): unknown {
   }
 
   function runNative(native: Native): unknown {
-    const isCopy = loading !== undefined || overlayOf(owner) !== undefined
+    const isCopy = loading !== undefined || databaseOverlayOf(owner) !== undefined
     if (isCopy && namesFile(textOf(handle, call)))
       throw errors.DATABASE_NOT_CARRIED_OVER(connection.file, 'The statement names another file.')
     return (native[call.method] as Function).apply(native, call.args) as unknown
@@ -540,8 +540,8 @@ export function showChanging<T extends object>(object: T, names: readonly string
 }
 
 /** Overlay for the databases of a run; undefined if they are used on disk. */
-export const overlayOf = (session: Session | undefined): Overlay | undefined =>
-  session?.databases ?? session?.overlay
+export const databaseOverlayOf = (session: Session | undefined): Overlay | undefined =>
+  session && overlayOf({ overlay: session.databases ?? session.overlay })
 
 /** Files next to a database that are part of its content. */
 const BESIDE = ['-wal', '-journal']

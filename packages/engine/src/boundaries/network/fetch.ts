@@ -1,3 +1,4 @@
+import type { FetchInput } from '../../kernel/boundary-check.js'
 import path from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { rebuildError, type ResponseEvent, SITE_NOTE, defined } from '@retake/tape/format'
@@ -152,8 +153,6 @@ function exchange(
     )
   })
 }
-
-export type FetchInput = string | URL | Request
 
 /** Node's own class, even if a server such as `@hono/node-server` put another one in front of it. */
 function nativeClass<T extends 'Request' | 'Response'>(name: T): (typeof globalThis)[T] {

@@ -10,7 +10,7 @@ import { TapeTimer } from '../patching/tape-timer.js'
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
 import { siteField } from '../../kernel/call-site.js'
 import type { Session } from '../../kernel/session.js'
-import type { SpawnOptions } from '../../hook/boundary-check.js'
+import type { SpawnOptions } from '../../kernel/boundary-check.js'
 
 /**
  * All child processes. Asynchronous ones use `ChildProcess.prototype.spawn`, the others

@@ -1,28 +1,11 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { natives } from '../../kernel/natives.js'
-import { type CommonTask, type ProcessTask, TASK_VARIABLE } from '../../plans/process-task.js'
+import { TASK_VARIABLE } from '../../plans/process-task.js'
 import type { Session } from '../../kernel/session.js'
 
 /** Captured before the file boundary is patched. */
 const { mkdirSync, writeFileSync } = fs
-
-export interface NodeProgram {
-  readonly entry: string
-  readonly args: readonly string[]
-}
-
-export interface ChildTask {
-  readonly tape: string
-  readonly task: WithoutFlags<ProcessTask>
-  /**
-   * Recorded values of variables that the program inherits. Variables that the run sets itself are
-   * not replaced.
-   */
-  readonly variables?: Readonly<Record<string, string>>
-}
-
-type WithoutFlags<T> = T extends CommonTask ? Omit<T, 'flagCount'> : never
 
 /** Flags that load Retake into this process. */
 let ownFlags: readonly string[] = []

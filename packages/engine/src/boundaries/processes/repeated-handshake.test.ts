@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
+import type { HandshakeMessage } from '../../kernel/session.js'
+import { RepeatedHandshake } from './repeated-handshake.js'
 
 const hello = { line: '{"id":0,"method":"initialize"}', id: 0 }
 const ready = { line: '{"method":"notifications/initialized"}' }

@@ -1,10 +1,5 @@
 import { parseJson, recordOf } from '@retake/tape/format'
-
-/** One line that was sent to a server earlier; `id` is set if it expects an answer. */
-export interface HandshakeMessage {
-  readonly line: string
-  readonly id?: string | number
-}
+import type { HandshakeMessage } from '../../kernel/session.js'
 
 const NEWLINE = 10
 

@@ -9,7 +9,8 @@ import { outsideRuns } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'
 import { commandLine, describeCommand } from './child-command.js'
 import { withChildTask } from './recorded-child.js'
-import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
+import { RepeatedHandshake } from './repeated-handshake.js'
+import type { HandshakeMessage } from '../../kernel/session.js'
 import { WrittenBytes } from '../patching/written-bytes.js'
 
 /** Name of an attachment: a process that the recording waits for, unlike the program. */

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { types } from 'node:util'
-import { disk, outsideRuns, type Session } from '@retake/engine/hook'
+import { disk, outsideRuns, overlayOf, type Session } from '@retake/engine/hook'
 import { attempt } from '@retake/tape/format'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { type ResolvedPath, resolvePath, statOf } from '@retake/runner/sandbox'
@@ -23,7 +23,7 @@ export class FileCheck {
   /** Throws unless the target of the path, with links followed, may be used. */
   access(access: FileAccess, text: string): void {
     for (const each of this.bounds) each.file(access, text)
-    const overlay = this.session?.overlay
+    const overlay = this.session && overlayOf(this.session)
     // In a branch, the overlay may have another entry at this path.
     if (overlay === undefined || text.includes('\0')) return
     const seen = overlay.resolve(path.resolve(text))

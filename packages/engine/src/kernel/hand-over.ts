@@ -1,14 +1,20 @@
-import { type Step, missingClosing } from '@retake/tape'
 import { type DeliveryEvent, encodeBody, isDelivery, type Tape } from '@retake/tape/format'
-import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from '../kernel/source.js'
-import { hasInput } from '../boundaries/input.js'
-import { errors } from '../errors.js'
-import { finishWrite } from '../file-state.js'
-import { nameOf, protocolOf } from '../kernel/divergence.js'
-import { describeEvent, describeReceiver } from '../kernel/event-text.js'
-import { isCutOff, readsStdin } from '../kernel/timeline.js'
-import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from '../kernel/lost-answer.js'
-import type { RecordSession } from '../kernel/record-session.js'
+import { nameOf, protocolOf } from './divergence.js'
+import type {
+  Doubt,
+  HandOverPlan,
+  OpenRequest,
+  RecordedServer,
+  SettledDoubt,
+  StepReader,
+} from './doubts.js'
+import { kernelErrors } from './errors.js'
+import { describeEvent, describeReceiver } from './event-text.js'
+import { lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
+import type { Machine } from './machine.js'
+import { natives } from './natives.js'
+import type { Tail } from './player.js'
+import type { RecordSession } from './record-session.js'
 import {
   type Action,
   type Delivery,
@@ -16,36 +22,9 @@ import {
   type NewDelivery,
   Operation,
   type SyncCall,
-} from '../kernel/session.js'
-import type { ContinuePlan, SettledDoubt } from './plan.js'
-import { findInDoubt, type InDoubt, isRepeatable, viewOf } from './in-doubt.js'
-import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
-import { natives } from '../kernel/natives.js'
-import type { Tail } from '../kernel/player.js'
-
-/**
- * The missing end of an answer whose content had arrived in full when the run was killed. Without
- * it, the request would be sent again although it was answered. Undefined if some of the content is
- * missing.
- */
-function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerPart[] | undefined {
-  const event = step && tape.event(step.seq)
-  if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http') return undefined
-  return [
-    ...closingEvents(step).map((text) => ({
-      event: { type: 'deliver', part: 'chunk' } as const,
-      body: Buffer.from(text),
-    })),
-    ...endOfAnswer(event.seam),
-  ]
-}
-
-/** The event after the last content of a stream, if it is missing. */
-function closingEvents(step: Step): string[] {
-  const { api, response } = step.exchange() ?? {}
-  if (api === undefined || response?.events === undefined || response.text === undefined) return []
-  return [missingClosing(api, response.text) ?? []].flat()
-}
+} from './session.js'
+import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
+import { isCutOff, readsStdin } from './timeline.js'
 
 /**
  * Repeats a request whose answer reached the agent in part. If the new answer begins with the same
@@ -168,8 +147,6 @@ const isObsolete = ({ operation, written }: LateQueued): boolean =>
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-type Doubt = Pick<InDoubt, 'seq' | 'partial'>
-
 /**
  * Decides about every operation that is under way when a run goes live. Answers that are still on
  * the tape are handed out; timers and local work start again; requests that were sent and never
@@ -178,28 +155,22 @@ type Doubt = Pick<InDoubt, 'seq' | 'partial'>
  */
 export class HandOver implements Tail {
   readonly source = outside
-  #doubts: ReadonlyMap<number, Doubt> | undefined
   readonly #leftAt: number
   readonly #lateAnswers = new LateAnswers()
-  #view: ReturnType<typeof viewOf> | undefined
 
   constructor(
     readonly tape: Tape,
-    readonly plan: ContinuePlan,
+    readonly plan: HandOverPlan,
     readonly options: {
       /** The first event that was not served. */
       readonly at: number
       /** Collects each step in doubt, with its decision. */
       readonly settled: SettledDoubt[]
+      readonly steps: StepReader
+      readonly machine: Pick<Machine, 'finishWrite' | 'hasInput'>
     },
   ) {
     this.#leftAt = leftAt(tape, plan, options.at)
-  }
-
-  /** Reads the whole tape on the first call, because most runs go live with nothing in doubt. */
-  #doubtAbout(op: number): Doubt | undefined {
-    this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.op, doubt]))
-    return this.#doubts.get(op)
   }
 
   takeOver(operation: Operation, recorder: RecordSession): void {
@@ -233,7 +204,7 @@ export class HandOver implements Tail {
     const { answers } = this.plan
     const [given] = answers?.op === op ? plannedParts(answers) : []
     if (given !== undefined) return recorder.answerSync(op, { ...call, run: () => given })
-    const doubt = this.#doubtAbout(op)
+    const doubt = this.options.steps.inDoubt.get(op)
     if (doubt === undefined) return recorder.answerSync(op, call)
     const known = this.#settleWrite(doubt, call.body)
     if (known !== undefined)
@@ -267,7 +238,7 @@ export class HandOver implements Tail {
     }
     if (finding.state === 'complete') settle('done', length)
     else if (finding.state === 'partial') {
-      finishWrite(event.file, body, finding.written)
+      this.options.machine.finishWrite(event.file, body, finding.written)
       settle('finished', finding.written)
     } else return undefined
     // Only these return how much they have written.
@@ -276,19 +247,19 @@ export class HandOver implements Tail {
   }
 
   #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
-    const what = this.#nameOf(doubt.seq)
+    const what = this.options.steps.nameOf(doubt.seq)
     const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
-    if (decision === 'fail') throw errors.STEP_IN_DOUBT(what)
+    if (decision === 'fail') throw kernelErrors.STEP_IN_DOUBT(what)
     const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
     this.options.settled.push(settled)
     return { decision, settled }
   }
 
   /** The server behind a process, if it was alive and can be restarted. */
-  #serverOf({ id, action }: Operation, at: number): McpChild | undefined {
+  #serverOf({ id, action }: Operation, at: number): RecordedServer | undefined {
     const { event } = action
     const isProcess = event.type === 'call' && event.kind === 'process'
-    return isProcess && action.restart ? mcpChildAt(this.tape, id, at) : undefined
+    return isProcess && action.restart ? this.options.steps.serverOf(id, at) : undefined
   }
 
   /**
@@ -298,7 +269,7 @@ export class HandOver implements Tail {
   #handOverServer(
     operation: Operation,
     recorder: RecordSession,
-    { server, at }: { readonly server: McpChild; readonly at: number },
+    { server, at }: { readonly server: RecordedServer; readonly at: number },
   ): boolean {
     const { answers } = this.plan
     const given = answers?.op === operation.id ? answers : undefined
@@ -343,9 +314,9 @@ export class HandOver implements Tail {
     const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
     if (decision === 'retry') return true
     settled.decision = 'skipped'
-    const { what } = errors.STEP_SKIPPED(settled.what)
+    const { what } = kernelErrors.STEP_SKIPPED(settled.what)
     const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
-    recorder.completed(operation, event, refusedLine(request, what), undefined)
+    recorder.completed(operation, event, this.options.steps.refusalOf(request, what), undefined)
     return false
   }
 
@@ -408,16 +379,17 @@ export class HandOver implements Tail {
   #settle(operation: Operation, hand: Hand): void {
     const { event } = operation.action
     // The tape alone does not show that the agent is still waiting.
-    const step = this.#isCut ? this.#stepOf(operation) : undefined
-    const end = missingEnd(this.tape, step)
+    const { steps, machine } = this.options
+    const end = this.#isCut ? steps.missingEnd(operation.id) : undefined
     if (end !== undefined) return hand(end)
-    const doubt = this.#doubtAbout(operation.id) ?? doubtAbout(step)
+    const lastDoubt = this.#isCut ? steps.doubtAbout(operation.id) : undefined
+    const doubt = steps.inDoubt.get(operation.id) ?? lastDoubt
     if (doubt === undefined) {
       if (this.#isCut && event.type === 'socket') this.#settleConnection(operation)
       // An empty stdin would end before the recorded lines have arrived.
-      if (readsStdin(event) && !hasInput())
+      if (readsStdin(event) && !machine.hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      else if (readsStdin(event) || isRepeatable(event)) operation.action.start(operation)
+      else if (readsStdin(event) || steps.isRepeatable(event)) operation.action.start(operation)
       // The recorded run had abandoned it, so the agent gets time to abandon it again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
@@ -454,7 +426,7 @@ export class HandOver implements Tail {
     }
     if (digest === answered) return
     const receiver = describeReceiver(nameOf(action.event), protocolOf(action.event, firstAnswer))
-    if (this.plan.inDoubt === 'fail') throw errors.CONNECTION_IN_DOUBT(receiver)
+    if (this.plan.inDoubt === 'fail') throw kernelErrors.CONNECTION_IN_DOUBT(receiver)
     const what = `bytes sent to ${receiver}`
     this.options.settled.push({ seq: id, what, decision: 'lost' })
   }
@@ -466,25 +438,9 @@ export class HandOver implements Tail {
     return Math.min(restMs + GRACE_MS, SILENCE_MS)
   }
 
-  /** Names a request on a pipe by its content. */
-  #nameOf(seq: number): string {
-    const event = this.tape.event(seq)
-    if (event.type !== 'write') return describeEvent(event)
-    const { recordedSteps } = (this.#view ??= viewOf(this.tape))
-    return recordedSteps.find((step) => step.seq === seq)?.title ?? describeEvent(event)
-  }
-
   /** True if the run was killed and is served to its last event. */
   get #isCut(): boolean {
     return this.plan.until === undefined && isCutOff(this.tape)
-  }
-
-  /** The step of an operation; for a connection, its last step. */
-  #stepOf({ id }: Operation): Step | undefined {
-    return (this.#view ??= viewOf(this.tape)).recordedSteps.findLast(({ seq }) => {
-      const event = this.tape.event(seq)
-      return seq === id || (event.type === 'request' && event.socket === id)
-    })
   }
 
   /** The parts of an answer that reached the agent before the run was killed. */
@@ -502,19 +458,14 @@ export class HandOver implements Tail {
  * The time in the run, in milliseconds, at which it goes live. An edited answer arrives when the
  * recorded one did.
  */
-export function leftAt(tape: Tape, { answers }: ContinuePlan, at: number): number {
+export function leftAt(tape: Tape, { answers }: HandOverPlan, at: number): number {
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
-}
-
-function doubtAbout(step: Step | undefined): Doubt | undefined {
-  if (step === undefined || ['done', 'failed', 'denied'].includes(step.state)) return undefined
-  return { seq: step.seq, partial: step.answerSeqs.length > 0 }
 }
 
 /** `waitMs`: delay after the last recorded part. */
 type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
 
-export const plannedParts = ({ parts }: NonNullable<ContinuePlan['answers']>): AnswerPart[] =>
+export const plannedParts = ({ parts }: NonNullable<HandOverPlan['answers']>): AnswerPart[] =>
   parts.map(({ event, body }) => ({ event, body: bytesOf(body) }))
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import type http2 from 'node:http2'
 import type net from 'node:net'
-import type { FetchInput } from '../boundaries/network/fetch.js'
-import type { Session } from '../kernel/session.js'
+import type { Session } from './session.js'
+
+export type FetchInput = string | URL | Request
 
 /**
  * Decides what the work of a tool may touch. `insideTool` installs one around that work, and every
