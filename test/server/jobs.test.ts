@@ -29,7 +29,7 @@ import type { TeamJob as Job } from '../../packages/server/dist/database/tables.
 import type { ClaimedJob } from '../../packages/server/dist/jobs/jobs.js'
 import { serverParts } from '../../packages/cli/dist/team/server-parts.js'
 import '../../packages/cli/dist/verbs/index.js'
-import { startScriptedModel } from '../../packages/runner/dist/demo/scripted-model.js'
+import { startScriptedModel } from '../../packages/runner/dist/agent/scripted-model.js'
 import { hasSandbox } from '../support/has-sandbox.js'
 import { anthropicClient } from '../support/model-clients/anthropic.js'
 import { geminiClients } from '../support/model-clients/gemini.js'
