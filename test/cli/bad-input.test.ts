@@ -94,7 +94,7 @@ describe('a file that is not a readable tape', () => {
 function runAsNobody(args: readonly string[], cwd: string): Promise<Finished> {
   if (process.getuid?.() !== 0) return run(process.execPath, [cli, ...args], cwd)
   const script = `process.setgid(65534); process.setuid(65534)
-    const { main } = await import(${JSON.stringify(new URL('../../packages/cli/dist/main.js', import.meta.url).href)})
+    const { main } = await import(${JSON.stringify(new URL('../../packages/cli/dist/command-line/main.js', import.meta.url).href)})
     await main(${JSON.stringify(args)})`
   return run(process.execPath, ['--input-type=module', '-e', script], cwd)
 }

@@ -364,7 +364,7 @@ test('retake.config says where record() writes its tapes', async () => {
   expect((await retake(['list', '--dir', 'tapes'])).stdout.trim().split('\n')).toHaveLength(4)
   await writeFile(join(folder, 'retake.config.mjs'), `export default { run: 'tapes' }`)
   expect((await run(process.execPath, ['server.mjs'], folder)).stderr).toContain(
-    'did you mean runs?',
+    'Did you mean runs?',
   )
 })
 

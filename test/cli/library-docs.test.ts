@@ -78,7 +78,7 @@ test('every file and every command of docs/library.md works as the page says', a
   expect(saying('npx retake list')).toContain('order · RangeError: no price for s')
   expect(saying('npx retake show')).toMatch(/input \{"sku":"sofa","count":1\}\ntags production/)
   expect(saying('npx retake replay')).toMatch(/^identical/m)
-  expect(saying('npx retake eval')).toContain('sofa')
+  expect(saying('npx retake debug eval')).toContain('sofa')
   expect(saying('npx retake fork')).toMatch(/^forked .*exit code 0/m)
   expect(saying('npx retake rerun')).toMatch(/^identical/m)
   expect(saying('node again.mjs')).toMatch(/^249 249 99$/m)
