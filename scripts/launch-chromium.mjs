@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import chromium from '@sparticuz/chromium'
 import { chromium as playwright } from 'playwright-core'
 
@@ -14,7 +15,7 @@ const args = [
   '--no-zygote',
 ]
 
-/** Unpacked once: while a second call waits for the file, it must not be started (ETXTBSY). */
+/** Unpacked once in this process. */
 let executable
 
 const optionsWith = async (more) => ({
@@ -23,12 +24,26 @@ const optionsWith = async (more) => ({
   headless: true,
 })
 
+/** Waits while another process still unpacks the file, which the package does not notice. */
+async function whenUnpacked(launch) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await launch()
+    } catch (error) {
+      if (!String(error).includes('ETXTBSY') || attempt === 60) throw error
+      await sleep(1000)
+    }
+  }
+}
+
 /**
  * Starts the Chromium that comes with the package registry.
  *
  * @param {readonly string[]} [more] Arguments besides those every test needs.
  */
-export const launchChromium = async (more = []) => playwright.launch(await optionsWith(more))
+export const launchChromium = (more = []) =>
+  whenUnpacked(async () => playwright.launch(await optionsWith(more)))
 
 /** Starts one that other processes connect to. */
-export const launchChromiumServer = async () => playwright.launchServer(await optionsWith([]))
+export const launchChromiumServer = () =>
+  whenUnpacked(async () => playwright.launchServer(await optionsWith([])))

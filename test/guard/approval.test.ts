@@ -179,7 +179,7 @@ test('a call waits until it is approved on the command line, and an audit names 
   const { stdout: listed } = await retake(['guard', 'approvals'])
   expect(listed).toContain(`${waiting?.id.slice(0, 8)}  refund\n`)
   expect(listed).toContain('amount: 900')
-  for (const nobody of ['f00', ''])
+  for (const nobody of ['nobody', ''])
     expect((await retake(['guard', 'approvals', 'approve', nobody])).stderr).toContain(
       'APPROVAL_NOT_PENDING',
     )
