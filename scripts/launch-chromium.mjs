@@ -24,7 +24,13 @@ const optionsWith = async (more) => ({
   headless: true,
 })
 
-/** Waits while another process still unpacks the file, which the package does not notice. */
+/**
+ * Waits while another process still unpacks the file, which the package does not notice.
+ *
+ * @template Browser
+ * @param {() => Promise<Browser>} launch
+ * @returns {Promise<Browser>}
+ */
 async function whenUnpacked(launch) {
   for (let attempt = 1; ; attempt += 1) {
     try {
