@@ -47,7 +47,10 @@ export function maskUrl(url: string): string {
   try {
     parsed = new URL(url)
   } catch {
-    return maskQuery(url)
+    // Like `maskUrl`, for a path or any other incomplete URL.
+    return url.replaceAll(/([?&])([^=&#]+)=[^&#]*/g, (pair, mark: string, name: string) =>
+      SECRET_QUERY.test(name) ? `${mark}${name}=${HIDDEN}` : pair,
+    )
   }
   let changed = false
   if (parsed.password !== '') {
@@ -61,12 +64,6 @@ export function maskUrl(url: string): string {
   }
   return changed ? parsed.href : url
 }
-
-/** Like `maskUrl`, for a path or any other incomplete URL. */
-const maskQuery = (path: string): string =>
-  path.replaceAll(/([?&])([^=&#]+)=[^&#]*/g, (pair, mark: string, name: string) =>
-    SECRET_QUERY.test(name) ? `${mark}${name}=${HIDDEN}` : pair,
-  )
 
 /** Keys in the query of a URL. Excludes signatures, which differ every time. */
 export const keysInQuery = (url: URL): string[] =>

@@ -17,12 +17,7 @@ import { countedFor, toUsage, usedAmount } from './limits/amount.js'
 import { circuitOutcome, type Executed, executeTool, isLargerThan } from './limits/execute-tool.js'
 import { limitErrors } from './limits/limit-errors.js'
 import type { Reservation } from './limits/meter.js'
-import {
-  guardedCallKey,
-  type CallWithoutResult,
-  type EarlierCall,
-  settleDoubt,
-} from './resume/earlier-runs.js'
+import { guardedCallKey, type CallWithoutResult, settleDoubt } from './resume/earlier-runs.js'
 import { attachNote } from './resume/nested-session.js'
 import { resumeDenials } from './resume/resume-errors.js'
 import { encloseCalls } from './resume/guard-tapes.js'
@@ -54,7 +49,16 @@ export class CallExecution {
     const { tool } = this.call
     if (refusal !== undefined) return commitRefusal(this.operation, refusal)
     if (isSkipped === true) return this.#skip()
-    if (earlier !== undefined) return this.#approved(() => this.#serve(earlier))
+    if (earlier !== undefined)
+      return this.#approved(() => {
+        const { error: recorded, facts, from: served } = earlier
+        const { as, body } = revealed(earlier.result(), this.operation.session.secrets)
+        commit(
+          this.operation,
+          { ...facts, ...this.#facts, status: 'done', attempts: 0, served },
+          { as, body, recorded },
+        )
+      })
     if (tool === undefined || reservation === undefined)
       throw new Error('an allowed call has no tool or no reservation')
     if (this.decision.doubt !== undefined)
@@ -132,16 +136,6 @@ export class CallExecution {
     )
   }
 
-  #serve(earlier: EarlierCall): void {
-    const { error: recorded, facts, from: served } = earlier
-    const { as, body } = revealed(earlier.result(), this.operation.session.secrets)
-    commit(
-      this.operation,
-      { ...facts, ...this.#facts, status: 'done', attempts: 0, served },
-      { as, body, recorded },
-    )
-  }
-
   #run(tool: GuardedTool, room: Reservation): Later {
     const { run, name, options, around } = this.call
     const { fingerprint, occurrence, within, key } = this.decision.intent
@@ -166,20 +160,19 @@ export class CallExecution {
         deadlineMs,
         outputBytes,
         signal: options.signal,
-        again: (usage) => this.#again(room, usage),
+        again: (usage) => {
+          // Records the cost of an attempt before the next one starts, so that a crash cannot lose
+          // it.
+          const denial = room.again(usage)
+          const { run, name } = this.call
+          if (denial === undefined)
+            run.tapes.spending.recordFor(this.operation, name, usedAmount(usage, room.amount))
+          return denial
+        },
         late: (usage) => run.tapes.spending.recordFor(this.operation, name, room.late(usage)),
       })
       return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
     })
-  }
-
-  /** Records the cost of an attempt before the next one starts, so that a crash cannot lose it. */
-  #again(room: Reservation, usage: CallUsage | undefined): Denial | undefined {
-    const denial = room.again(usage)
-    const { run, name } = this.call
-    if (denial === undefined)
-      run.tapes.spending.recordFor(this.operation, name, usedAmount(usage, room.amount))
-    return denial
   }
 
   /** The amount that the call counts for; undefined if it follows from the other facts. */
@@ -233,7 +226,20 @@ export class CallExecution {
     // A schema may run code of the tool, so it runs within the scopes of the tool.
     const checking =
       tool.options.output === undefined ? check() : this.call.within(check, this.operation.session)
-    return whenReady(checking, (checked) => this.#checked(facts, outcome, checked))
+    return whenReady(checking, (checked) => {
+      const { value: returned, as, body } = outcome
+      const { value, drift, denial } = checked
+      const withDrift = drift.length > 0 ? { ...facts, drift } : facts
+      if (denial)
+        commit(
+          this.operation,
+          { ...withDrift, status: 'failed' },
+          { error: new GuardError(denial) },
+        )
+      else if (value === returned)
+        commit(this.operation, withDrift, { as, body, recorded: undefined })
+      else commit(this.operation, withDrift, { value })
+    })
   }
 
   /** The size limit of results also applies to a thrown error. */
@@ -242,19 +248,6 @@ export class CallExecution {
     const { exitReason } = denial
     const stopped: GuardFacts = { ...facts, status: 'stopped', ...(exitReason && { exitReason }) }
     commit(this.operation, stopped, { error: new GuardError(denial) })
-  }
-
-  #checked(
-    facts: GuardFacts,
-    { value: returned, as, body }: Extract<Executed['outcome'], { value: unknown }>,
-    { value, drift, denial }: CheckedOutput,
-  ): void {
-    const withDrift = drift.length > 0 ? { ...facts, drift } : facts
-    if (denial)
-      commit(this.operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
-    else if (value === returned)
-      commit(this.operation, withDrift, { as, body, recorded: undefined })
-    else commit(this.operation, withDrift, { value })
   }
 
   #refuse(denial: Denial): void {

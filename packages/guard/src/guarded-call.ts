@@ -72,7 +72,19 @@ export class GuardedCall {
     }
     const proceed = (input: CheckedInput): Promise<GuardResult> => {
       if ('denial' in input) this.refusal = { denial: input.denial }
-      return this.#makeWith('args' in input ? input.args : given)
+      const { call, denial } = storableCall(
+        this.name,
+        'args' in input ? input.args : given,
+        this.tool?.options,
+      )
+      if (this.around.length >= DEPTH_MAX)
+        this.refusal ??= { denial: guardErrors.GUARD_TOO_DEEP(this.name, DEPTH_MAX) }
+      if (denial !== undefined) this.refusal ??= { denial }
+      if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
+      const session = this.run.tapes.session()
+
+      // Decide on the copy that the tool will get.
+      return this.#perform(session, argumentsOf(call), identified(call, session))
     }
     if (checking instanceof Promise) return checking.catch(refuse).then(proceed)
     try {
@@ -131,17 +143,6 @@ export class GuardedCall {
     return insideTool(session.owner ?? session, work, checkOf(bounds))
   }
 
-  #makeWith(args: unknown): Promise<GuardResult> {
-    const { call, denial } = storableCall(this.name, args, this.tool?.options)
-    if (this.around.length >= DEPTH_MAX)
-      this.refusal ??= { denial: guardErrors.GUARD_TOO_DEEP(this.name, DEPTH_MAX) }
-    if (denial !== undefined) this.refusal ??= { denial }
-    if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
-    const session = this.run.tapes.session()
-    // Decide on the copy that the tool will get.
-    return this.#perform(session, argumentsOf(call), identified(call, session))
-  }
-
   /** Denies a call after the end, because it could not be recorded. */
   #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
     this.#room?.release()
@@ -163,7 +164,15 @@ export class GuardedCall {
     }
     let intent = session.drawAhead('guard', decide, {
       isOutdated: (recorded) => outsideRuns(() => isOutdated(this, args, call, recorded)),
-      isOwn: (drawn) => this.#hasOnlyNames(session, drawn),
+      isOwn: (drawn) => {
+        // Whether an intent contains only names and identifiers, nothing from arguments or tools.
+        const { secrets } = session
+        const { verdict, guard, rule = '', argumentDrift } = drawn
+        if (verdict !== 'allow' || argumentDrift !== undefined) return false
+        if (this.tool?.options.idempotencyKey !== undefined) return false
+        const names = `${guard} ${rule}`
+        return secrets.text(names) === names
+      },
     })
     if (session.secrets.isStructural && this.#decision === undefined)
       call = { ...call, fingerprint: intent.fingerprint }
@@ -199,17 +208,6 @@ export class GuardedCall {
       if (this.#decision === undefined) this.run.tapes.follow(intent)
       if (waiting !== undefined) this.#start(waiting, intent, call)
     })
-  }
-
-  /** True if an intent contains only names and identifiers, nothing from arguments or tools. */
-  #hasOnlyNames(
-    { secrets }: Session,
-    { verdict, guard, rule = '', argumentDrift }: GuardIntent,
-  ): boolean {
-    if (verdict !== 'allow' || argumentDrift !== undefined) return false
-    if (this.tool?.options.idempotencyKey !== undefined) return false
-    const names = `${guard} ${rule}`
-    return secrets.text(names) === names
   }
 
   /** Handles a result, whether it comes from the tool or from a tape. */

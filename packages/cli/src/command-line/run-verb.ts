@@ -48,7 +48,12 @@ async function runCommand(words: readonly string[]): Promise<number> {
     if (options.flag('trust')) (await import('@retake/runner/agent')).trustEverything()
     return await runTrusted(() => verb.run(options, positionals))
   } catch (error) {
-    return fail(error, jsonTo)
+    // Prints an error, as JSON if requested. Bugs in Retake itself keep their stack.
+    if (error instanceof Interrupted) return signalExitCode(error.signal)
+    const explained = explainOrThrow(error)
+    if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
+    else process.stderr.write(errorLines(explained))
+    return exitCodeOf(error)
   }
 }
 
@@ -64,13 +69,4 @@ async function runTrusted(run: () => number | Promise<number>): Promise<number> 
       if (!(await promptForTrust(error))) throw error
     }
   }
-}
-
-/** Prints an error, as JSON if requested. Bugs in Retake itself keep their stack. */
-function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
-  if (error instanceof Interrupted) return signalExitCode(error.signal)
-  const explained = explainOrThrow(error)
-  if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
-  else process.stderr.write(errorLines(explained))
-  return exitCodeOf(error)
 }

@@ -35,16 +35,7 @@ const current = new AsyncLocalStorage<GraphScopes>()
 export const nameSteps = oncePerProgram(() => {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
   requireVersion({ package: '@langchain/langgraph', from: '1.0', to: '1' })
-  const unwatch = watchConfigs()
-  const unask = scopesFrom(() => current.getStore()?.frames.map(({ scope }) => scope))
-  return () => {
-    unask()
-    unwatch()
-  }
-})
-
-/** Tracks the scopes of each config. Streams run without one and keep their scopes. */
-function watchConfigs(): () => void {
+  // Tracks the scopes of each config. Streams run without one and keep their scopes.
   provider.initializeGlobalInstance(new AsyncLocalStorage())
   const instance = provider.getInstance() as AsyncLocalStorage<unknown>
   const own = Object.getOwnPropertyDescriptor(instance, 'run')
@@ -54,11 +45,16 @@ function watchConfigs(): () => void {
     body: (...args: Args) => R,
     ...args: Args
   ): R => run(store, () => withScopes(() => body(...args)))
-  return () => {
+  const unwatch = () => {
     if (own === undefined) Reflect.deleteProperty(instance, 'run')
     else Object.defineProperty(instance, 'run', own)
   }
-}
+  const unask = scopesFrom(() => current.getStore()?.frames.map(({ scope }) => scope))
+  return () => {
+    unask()
+    unwatch()
+  }
+})
 
 function withScopes<R>(body: () => R): R {
   const config = provider.getRunnableConfig() as WhereConfig | undefined
@@ -96,7 +92,9 @@ function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphSco
   const tools = Object.keys(metadata)
     .filter((key) => key.startsWith(TOOL_MARK))
     .map((key) => key.slice(TOOL_MARK.length))
-  const shared = sharedLength(path, around.path)
+  const b = around.path
+  const different = path.findIndex((part, index) => part !== b[index])
+  const shared = different < 0 ? path.length : different
   const remaining = around.frames.filter(({ depth }) => depth <= shared)
   const frames = leaveOthers(remaining, { agent, tools, depth: path.length })
   const inner = frames.findLast(({ scope }) => scope.kind === 'agent')?.scope.name
@@ -145,11 +143,6 @@ function scopeOfNode(node: string): FrameworkScope {
   const at = node.lastIndexOf(':')
   if (at < 0) return { kind: 'node', name: node }
   return { kind: 'node', name: node.slice(0, at), id: node.slice(at + 1, at + 9) }
-}
-
-function sharedLength(a: readonly string[], b: readonly string[]): number {
-  const different = a.findIndex((part, index) => part !== b[index])
-  return different < 0 ? a.length : different
 }
 
 /** Keys that mark values on a tape that are more than plain data. */

@@ -143,11 +143,7 @@ class GuardedClient {
       this.#define(name, this.#bounded(name, this.#method(name)))
     }
     this.#define('callTool', (...args) => this.#call(args[0] as CallParams, args, this.#callTool))
-    this.#guardRequests()
-  }
-
-  /** Tool calls through `request` are guarded too. */
-  #guardRequests(): void {
+    // Tool calls through `request` are guarded too.
     const request = this.#method('request')
     const isToolCall = (message: unknown): message is { method: string; params: CallParams } =>
       (message as { method?: unknown }).method === 'tools/call' && passed.getStore() !== this.client
@@ -223,7 +219,14 @@ class GuardedClient {
       const message = args[0]
       const send = boundary(`mcp ${name}`, async (_message: unknown) => await method(...args))
       const answer = await send(message)
-      if (name === 'listTools') this.#learn(answer)
+      if (name === 'listTools') {
+        const { tools = [] } = answer as { tools?: { name: string; inputSchema?: Schema }[] }
+        for (const { name, inputSchema } of tools) {
+          if (inputSchema === undefined) continue
+          this.#schemas.set(name, inputSchema)
+          this.#tools.delete(name)
+        }
+      }
       return answer
     }
   }
@@ -241,15 +244,6 @@ class GuardedClient {
         return natives.map(([name, native]) => [name, native()] as const)
       })()
       for (const [name, fact] of known) facts.set(name, fact)
-    }
-  }
-
-  #learn(listed: unknown): void {
-    const { tools = [] } = listed as { tools?: { name: string; inputSchema?: Schema }[] }
-    for (const { name, inputSchema } of tools) {
-      if (inputSchema === undefined) continue
-      this.#schemas.set(name, inputSchema)
-      this.#tools.delete(name)
     }
   }
 

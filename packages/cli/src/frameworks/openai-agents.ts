@@ -132,8 +132,9 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
     options,
   })
   const invoke = async (context: unknown, input: string, details?: Details): Promise<unknown> => {
+    // Leaves text that is not JSON, which no schema of a function tool accepts.
     const { status, error, output } = await gate({
-      args: readInput(input),
+      args: attempt(() => JSON.parse(input === '' ? '{}' : input) as unknown, input),
       signal: details?.signal,
       work: (args, { signal }) => start(args, context, { ...details, signal }),
     })
@@ -151,7 +152,3 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
 
 /** The SDK's text for a tool error, unless the tool has its own `errorFunction`. */
 const SDK_ERROR = 'An error occurred while running the tool. Please try again.'
-
-/** Leaves text that is not JSON, which no schema of a function tool accepts. */
-const readInput = (input: string): unknown =>
-  attempt(() => JSON.parse(input === '' ? '{}' : input) as unknown, input)

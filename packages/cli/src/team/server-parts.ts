@@ -81,7 +81,9 @@ export async function serverParts(): Promise<RetakeParts> {
       packages: Object.fromEntries(
         ['retake', '@retake/engine', '@retake/guard', '@retake/tape'].map((name) => [
           name,
-          name === 'retake' ? fileURLToPath(cliRoot) : packageFolder(name),
+          name === 'retake'
+            ? fileURLToPath(cliRoot)
+            : path.dirname(path.dirname(fileURLToPath(import.meta.resolve(name)))),
         ]),
       ),
     },
@@ -96,9 +98,6 @@ export async function serverParts(): Promise<RetakeParts> {
     },
   }
 }
-
-const packageFolder = (name: string): string =>
-  path.dirname(path.dirname(fileURLToPath(import.meta.resolve(name))))
 
 function needsOf(file: string): ProgramNeeds {
   const children = file.replace(/\.tape$/, '.children')

@@ -163,18 +163,15 @@ async function filesOf(tape: string, id: string, more: readonly string[]): Promi
   ]
   return Promise.all(
     named.map(async ([name, file]) => {
-      const bytes = sentBytesOf(file)
+      // Without the torn end of a killed tape: its bytes belong to no event, so no search covers
+      // them.
+      const { size } = statSync(file)
+      const bytes = file.endsWith('.tape') ? size - openOwnTape(file).tornBytes : size
       const hash = createHash('sha256')
       if (bytes > 0) await pipeline(createReadStream(file, { end: bytes - 1 }), hash)
       return { name, digest: hash.digest('hex'), bytes, path: file }
     }),
   )
-}
-
-/** Without the torn end of a killed tape: its bytes belong to no event, so no search covers them. */
-function sentBytesOf(file: string): number {
-  const { size } = statSync(file)
-  return file.endsWith('.tape') ? size - openOwnTape(file).tornBytes : size
 }
 
 async function upload(

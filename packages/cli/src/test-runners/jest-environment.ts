@@ -72,15 +72,6 @@ function adoptValue<T>(value: T, realm: typeof globalThis): T {
   return value
 }
 
-/** The global that modules inside of a realm use, `Symbol.for('retake.jest')`. */
-const bridge = (realm: typeof globalThis): object => ({
-  retake: { ...retake, tool: toolOf(realm) },
-  engine: { ...engine, tool: toolOf(realm) },
-  toReplay,
-  tapeFunction,
-  replayProgram,
-})
-
 export default class RetakeEnvironment extends TestEnvironment {
   readonly #undo: () => void
 
@@ -90,7 +81,14 @@ export default class RetakeEnvironment extends TestEnvironment {
     this.#undo = installInRealm(realm)
     leaveConsoleOutside(realm)
     // A getter, so that Jest does not tear down the engine after the file.
-    const opened = bridge(realm)
+    // The global that modules inside of a realm use, `Symbol.for('retake.jest')`.
+    const opened = {
+      retake: { ...retake, tool: toolOf(realm) },
+      engine: { ...engine, tool: toolOf(realm) },
+      toReplay,
+      tapeFunction,
+      replayProgram,
+    }
     Object.defineProperty(realm, Symbol.for('retake.jest'), { get: () => opened })
   }
 

@@ -81,7 +81,14 @@ tape. This command shows how these files differ from those on disk.`,
     const { id } = openOwnTape(tape).run
     const folder = planOverlay(path.resolve(tape))
     const changes = overlayChanges(folder)
-    if (!options.json) print(id, changes, options.flag('diff'))
+    if (!options.json) {
+      const withContent = options.flag('diff')
+      const look = lookOf(process.stdout)
+      if (changes.length === 0) console.log(`Branch ${id} and the disk do not differ.`)
+      else if (withContent)
+        console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))
+      else console.log(fileChangeLines(changes, look).join('\n'))
+    }
     const kept = isApplied ? keepOverlay(folder, to) : []
     const discarded = options.flag('discard')
     if (discarded) discardOverlay(folder)
@@ -100,11 +107,3 @@ tape. This command shows how these files differ from those on disk.`,
     return 0
   },
 } satisfies Verb
-
-function print(id: string, changes: readonly FileChange[], withContent: boolean): void {
-  const look = lookOf(process.stdout)
-  if (changes.length === 0) console.log(`Branch ${id} and the disk do not differ.`)
-  else if (withContent)
-    console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))
-  else console.log(fileChangeLines(changes, look).join('\n'))
-}

@@ -38,7 +38,16 @@ answers whenever Retake runs it.`,
     const { paint } = tour.look
     tour.say(`${paint('bold', 'Retake demo')}: a refund agent with a bug. No key, no network.`)
     const folder = copyDemo()
-    const first = await recordIt(folder, tour)
+    tour.chapter('Record the agent, with a scripted model on this machine')
+    const first = await tour.record(folder, DEMO_AGENT, { name: 'demo' })
+    tour.lines(recordingLine(first, tour.look.paint), '')
+    tour.text(
+      'The refund is wrong: the window has been 30 days since March. The tool search_policy handed the model an outdated policy, and the model believed it.',
+    )
+    tour.lines('')
+    const model = viewRun(openTape(first.tape)).recordedSteps.find(({ kind }) => kind === 'model')
+    tour.text(freeModelSentence(model?.model ?? ''))
+
     const tape = openTape(first.tape)
     const { identical, digest: stdout, receipt } = await replayIt(folder, tape, first, tour)
     const changed = await changeIt(folder, tape, tour)
@@ -72,19 +81,6 @@ answers whenever Retake runs it.`,
     return 0
   },
 } satisfies Verb
-
-async function recordIt(folder: ShippedFolder, tour: Tour): Promise<TourRecording> {
-  tour.chapter('Record the agent, with a scripted model on this machine')
-  const recording = await tour.record(folder, DEMO_AGENT, { name: 'demo' })
-  tour.lines(recordingLine(recording, tour.look.paint), '')
-  tour.text(
-    'The refund is wrong: the window has been 30 days since March. The tool search_policy handed the model an outdated policy, and the model believed it.',
-  )
-  tour.lines('')
-  const model = viewRun(openTape(recording.tape)).recordedSteps.find(({ kind }) => kind === 'model')
-  tour.text(freeModelSentence(model?.model ?? ''))
-  return recording
-}
 
 async function replayIt(
   { where }: ShippedFolder,

@@ -42,7 +42,11 @@ async function editPayload(
       planFork(tape, { ...options, payload: edited })
       return { payload: edited }
     } catch (error) {
-      await offerAnotherTry(error)
+      const explained = explain(error)
+      if (explained === undefined || !process.stdin.isTTY) throw error
+      process.stderr.write(errorLines(explained))
+      const said = await promptOnTerminal((prompt) => prompt('Edit it again? [Y/n] '))
+      if (/^n/i.test(said)) throw new Interrupted('SIGINT')
     }
   }
 }
@@ -66,14 +70,6 @@ function openEditor(file: string): void {
     env: { ...process.env, RETAKE_EDIT_FILE: file },
   })
   if (error !== undefined || status !== 0) throw cliErrors.EDITOR_FAILED(editor, status)
-}
-
-async function offerAnotherTry(error: unknown): Promise<void> {
-  const explained = explain(error)
-  if (explained === undefined || !process.stdin.isTTY) throw error
-  process.stderr.write(errorLines(explained))
-  const said = await promptOnTerminal((prompt) => prompt('Edit it again? [Y/n] '))
-  if (/^n/i.test(said)) throw new Interrupted('SIGINT')
 }
 
 export default {
@@ -117,7 +113,19 @@ after the first changed step; the other changes apply to the corresponding steps
         '--edit takes one step, without --response.',
         'Each of them replaces the whole answer of the step.',
       )
-    const wanted = readOptions(options)
+    const tail = options.choice('tail', ['live', 'offline']) ?? 'live'
+    const branchName = options.text('name')
+    const [first, ...further] = options
+      .groups('at', { set: 'many', request: 'many', response: 'one', status: 'one' })
+      .map((group) => readChange(group, options.flag('force')))
+    const wanted = {
+      at: '',
+      ...first,
+      ...(further.length > 0 && { further }),
+      everyRequest: readEveryRequest(options.texts('every-request')),
+      tail,
+      ...(branchName !== undefined && { name: branchName }),
+    }
     const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
@@ -125,22 +133,6 @@ after the first changed step; the other changes apply to the corresponding steps
     return continueVerb(tape, planFork(tape, { ...wanted, ...edited }), 'forked', options)
   },
 } satisfies Verb
-
-function readOptions(options: Options): ForkOptions {
-  const tail = options.choice('tail', ['live', 'offline']) ?? 'live'
-  const branchName = options.text('name')
-  const [first, ...further] = options
-    .groups('at', { set: 'many', request: 'many', response: 'one', status: 'one' })
-    .map((group) => readChange(group, options.flag('force')))
-  return {
-    at: '',
-    ...first,
-    ...(further.length > 0 && { further }),
-    everyRequest: readEveryRequest(options.texts('every-request')),
-    tail,
-    ...(branchName !== undefined && { name: branchName }),
-  }
-}
 
 function readChange(options: Options, force: boolean): ForkOptions {
   const file = options.text('response')

@@ -63,7 +63,22 @@ Options go before the file.`,
   agentFollows: true,
   stdoutIsAgents: true,
   async run(options, [entry = '', ...args]) {
-    const common = commonOf(options)
+    const tags = options.texts('tag')
+    const invalid = tags.find((tag) => !isTag(tag))
+    if (invalid !== undefined) throw cliErrors.TAG_INVALID(invalid)
+    const sign = options.flag('sign') || project().seal.sign === true
+
+    // Reports an unusable key before the agent runs, not at its end.
+    if (sign) ownOrNewKey('seal')
+    const names = defined({ name: options.text('name'), out: options.text('out') })
+    const { store } = options
+    const common = {
+      store,
+      sign,
+      ...names,
+      ...options.durability(),
+      ...(tags.length > 0 && { tags }),
+    }
     const isPushed = options.flag('push')
     const planned = { ...common, ...(isPushed && { out: options.store.newRun(common.out).tape }) }
     const running =
@@ -108,18 +123,6 @@ async function pushWhileRecorded(tape: string): Promise<void> {
 async function startCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
   const { recordCommand } = await import('@retake/runner/agent')
   return recordCommand(options)
-}
-
-function commonOf(options: Options) {
-  const tags = options.texts('tag')
-  const invalid = tags.find((tag) => !isTag(tag))
-  if (invalid !== undefined) throw cliErrors.TAG_INVALID(invalid)
-  const sign = options.flag('sign') || project().seal.sign === true
-  // Reports an unusable key before the agent runs, not at its end.
-  if (sign) ownOrNewKey('seal')
-  const names = defined({ name: options.text('name'), out: options.text('out') })
-  const { store } = options
-  return { store, sign, ...names, ...options.durability(), ...(tags.length > 0 && { tags }) }
 }
 
 function agentOptions(options: Options, entry: string) {
@@ -185,18 +188,15 @@ function commandLines(
   { exchanges, remarks }: CommandRecording,
   command: readonly string[],
 ): string[] {
-  const file = nodeFile(command)
+  // The file of a command such as `node agent.js`, `tsx agent.ts` or `npx tsx agent.ts`.
+  const [program = '', ...args] = command[0] === 'npx' ? command.slice(1) : command
+  const file = !/^(node|nodejs|tsx|ts-node)(\.exe|\.cmd)?$/.test(path.basename(program))
+    ? undefined
+    : args.find((arg) => /^[^-].*\.[cm]?[jt]s$/.test(arg))
   return linesOf(
     ...remarks,
     exchanges === 0 && 'the proxy saw no requests; `retake docs proxy` explains how to route them',
     file !== undefined &&
       `A Node program: \`retake record ${file}\` records everything, not only its HTTP requests`,
   )
-}
-
-/** The file of a command such as `node agent.js`, `tsx agent.ts` or `npx tsx agent.ts`. */
-function nodeFile(command: readonly string[]): string | undefined {
-  const [program = '', ...args] = command[0] === 'npx' ? command.slice(1) : command
-  if (!/^(node|nodejs|tsx|ts-node)(\.exe|\.cmd)?$/.test(path.basename(program))) return undefined
-  return args.find((arg) => /^[^-].*\.[cm]?[jt]s$/.test(arg))
 }

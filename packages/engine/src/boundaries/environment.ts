@@ -57,7 +57,9 @@ const handler = {
     if (typeof key === 'symbol') return undefined
     const variables = active()
     const value =
-      variables === undefined ? ownOf(key) : read(variables, key, handler.getOwnPropertyDescriptor)
+      variables === undefined
+        ? (Object.getOwnPropertyDescriptor(env, key)?.value as string | undefined)
+        : read(variables, key, handler.getOwnPropertyDescriptor)
     return value === undefined
       ? undefined
       : { value, writable: true, enumerable: true, configurable: true }
@@ -116,6 +118,3 @@ function asText(value: unknown): string {
 /** Excludes inherited properties such as `hasOwnProperty`. */
 const variable = (key: PropertyKey): string | undefined =>
   typeof key === 'string' && !(key in Object.prototype) ? key : undefined
-
-const ownOf = (name: string): string | undefined =>
-  Object.getOwnPropertyDescriptor(env, name)?.value as string | undefined

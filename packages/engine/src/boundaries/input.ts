@@ -1,6 +1,6 @@
 import tty from 'node:tty'
 import { currentProcessRun, currentSession, outsideRuns } from '../kernel/scope.js'
-import type { Delivery, Operation, Session } from '../kernel/session.js'
+import type { Operation, Session } from '../kernel/session.js'
 import { dressLike, replace, replaceGetter, type Undo, undoAll } from './patching/patch.js'
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
@@ -13,7 +13,12 @@ import { deliverError } from './patching/deliver-error.js'
  * while recording and from the tape on replay. Records nothing until the agent reads.
  */
 export function patchInput(): Undo {
-  return undoAll([patchStream(), patchIsatty()])
+  // Recorded for a process run, but not for a function run: libraries call `isatty` once per
+  // process, in whichever run uses them first.
+  const { isatty } = tty
+  const patched = (fd: number): boolean =>
+    currentProcessRun()?.draw('tty.isatty', () => isatty(fd)) ?? isatty(fd)
+  return undoAll([patchStream(), replace(tty, 'isatty', dressLike(patched, isatty))])
 }
 
 function patchStream(): Undo {
@@ -28,17 +33,6 @@ function patchStream(): Undo {
     }
     return stream
   })
-}
-
-/**
- * Recorded for a process run, but not for a function run: libraries call `isatty` once per process,
- * in whichever run uses them first.
- */
-function patchIsatty(): Undo {
-  const { isatty } = tty
-  const patched = (fd: number): boolean =>
-    currentProcessRun()?.draw('tty.isatty', () => isatty(fd)) ?? isatty(fd)
-  return replace(tty, 'isatty', dressLike(patched, isatty))
 }
 
 const getter = Object.getOwnPropertyDescriptor(process, 'stdin')?.get
@@ -99,11 +93,21 @@ class TapeInput extends Readable {
       Object.assign(this, {
         isTTY: true,
         isRaw: false,
-        setRawMode: (raw: boolean) => this.#setRawMode(raw),
+        setRawMode: (raw: boolean) => {
+          this.isRaw = raw
+          this.#live()?.setRawMode?.(raw)
+          return this
+        },
       })
     }
     // A paused stdin does not keep the process alive, and is read again when it resumes.
-    this.on('pause', () => process.nextTick(() => this.#rest()))
+    this.on('pause', () =>
+      process.nextTick(() => {
+        if (this.readableFlowing === true) return
+        this.#state.reading = false
+        this.#withNative((native) => native.pause())
+      }),
+    )
   }
 
   // The real stdin may differ from the recorded one: a file has no `ref`, and only a terminal has a
@@ -135,7 +139,14 @@ class TapeInput extends Readable {
       // Recorded input answered the recorded prompts; a run that goes live prompts again.
       lasting: this.isTTY === true && hasInput(),
       start: (operation) => this.#listen(operation),
-      deliver: (delivery) => this.#receive(delivery),
+      deliver: (delivery) => {
+        const { event, body, native } = delivery
+        if (event.type !== 'deliver') return
+        if (event.part === 'chunk') {
+          if (!this.push(Buffer.from(body))) this.#withNative((stream) => stream.pause())
+        } else if (event.part === 'end') this.push(null)
+        else if (event.error) this.destroy((native ?? rebuildError(event.error)) as Error)
+      },
     })
   }
 
@@ -151,26 +162,6 @@ class TapeInput extends Readable {
       .on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
       .on('error', (error) => deliverError(operation, error))
     if (!this.#state.reading) native.pause()
-  }
-
-  #receive({ event, body, native }: Delivery): void {
-    if (event.type !== 'deliver') return
-    if (event.part === 'chunk') {
-      if (!this.push(Buffer.from(body))) this.#withNative((stream) => stream.pause())
-    } else if (event.part === 'end') this.push(null)
-    else if (event.error) this.destroy((native ?? rebuildError(event.error)) as Error)
-  }
-
-  #rest(): void {
-    if (this.readableFlowing === true) return
-    this.#state.reading = false
-    this.#withNative((native) => native.pause())
-  }
-
-  #setRawMode(raw: boolean): this {
-    this.isRaw = raw
-    this.#live()?.setRawMode?.(raw)
-    return this
   }
 
   /** `reading`: a reader waits for more input than is available. */

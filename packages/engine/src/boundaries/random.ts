@@ -22,7 +22,9 @@ function patchNodeCrypto(): Undo {
     (size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
       const session = observedSession()
       if (session === undefined) return callback ? randomBytes(size, callback) : randomBytes(size)
-      if (callback !== undefined) checkSize(size)
+      if (callback !== undefined) {
+        if (!Number.isInteger(size) || size < 0) natives.randomBytes(size)
+      }
       const bytes = drawBytes('crypto.randomBytes', size, () => randomBytes(size))
       return callback ? answerLater('crypto.randomBytes', () => callback(null, bytes)) : bytes
     },
@@ -32,7 +34,10 @@ function patchNodeCrypto(): Undo {
     replace(crypto, 'randomBytes', patchedBytes),
     replace(crypto, 'randomFillSync', (target: Buffer, offset?: number, size?: number) => {
       const session = observedSession()
-      if (session === undefined || isWebSocketMask()) return randomFillSync(target, offset, size)
+      // Node 22 and older look this function up for each mask, later ones copy it before it is
+      // patched.
+      if (session === undefined || calledFrom(NODES_UNDICI, 4))
+        return randomFillSync(target, offset, size)
       fill('crypto.randomFillSync', target, offset, size)
       return target
     }),
@@ -59,9 +64,6 @@ function patchNodeCrypto(): Undo {
     ),
   ])
 }
-
-/** Node 22 and older look this function up for each mask, later ones copy it before it is patched. */
-const isWebSocketMask = (): boolean => calledFrom(NODES_UNDICI, 4)
 
 type MakeId = (options?: object) => string
 
@@ -111,7 +113,9 @@ function fill(
   offset = 0,
   size?: number,
 ): void {
-  const view = bytesOf(target)
+  const view = ArrayBuffer.isView(target)
+    ? new Uint8Array(target.buffer, target.byteOffset, target.byteLength)
+    : new Uint8Array(target)
   const elementSize = (target as { BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1
   const start = offset * elementSize
   const length = size === undefined ? view.length - start : size * elementSize
@@ -128,14 +132,4 @@ function drawBytes(kind: string, size: number, native: () => Buffer): Buffer {
     session.draw(`${kind} ${size}`, () => native().toString('base64')),
     'base64',
   )
-}
-
-function checkSize(size: number): void {
-  if (!Number.isInteger(size) || size < 0) natives.randomBytes(size)
-}
-
-function bytesOf(target: NodeJS.ArrayBufferView | ArrayBuffer): Uint8Array {
-  return ArrayBuffer.isView(target)
-    ? new Uint8Array(target.buffer, target.byteOffset, target.byteLength)
-    : new Uint8Array(target)
 }

@@ -168,18 +168,20 @@ class LentClient {
         captured: async (config) => (await this.real()).query(config),
         uncaptured: () => (this.#real as unknown as { query: Method }).query(...args),
       })
-    return Object.assign(shown, { query, release: (error?: unknown) => this.#release(error) })
-  }
+    return Object.assign(shown, {
+      query,
+      release: (error?: unknown) => {
+        if (this.#isReleased)
+          throw new Error('Release called on client which has already been released to the pool.')
+        this.#isReleased = true
+        const real = this.#real
+        if (real === undefined) return
+        real.off('error', ignore)
 
-  #release(error: unknown): void {
-    if (this.#isReleased)
-      throw new Error('Release called on client which has already been released to the pool.')
-    this.#isReleased = true
-    const real = this.#real
-    if (real === undefined) return
-    real.off('error', ignore)
-    // The pool continues to serve others, with native timers.
-    outsideRuns(() => real.release(error))
+        // The pool continues to serve others, with native timers.
+        outsideRuns(() => real.release(error))
+      },
+    })
   }
 }
 

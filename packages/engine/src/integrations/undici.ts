@@ -114,7 +114,7 @@ function patchDispatch(owner: Dispatching, errorClasses: ErrorClasses): Undo {
   return replace(owner, 'dispatch', function (this: object, options, handler) {
     const session = currentSession()
     if (isRetrying) retried.add(this)
-    const isRecorded = session && recordsRequests(session, this)
+    const isRecorded = session && (!isProcessRun(session) || retried.has(this))
     const url = isRecorded ? urlOf(this, options, handler) : undefined
     if (session === undefined || url === undefined) return native.call(this, options, handler)
     const send = (sent: SentRequest, receiver: AnswerHandler): unknown =>
@@ -123,9 +123,6 @@ function patchDispatch(owner: Dispatching, errorClasses: ErrorClasses): Undo {
     return true
   } satisfies Dispatch)
 }
-
-const recordsRequests = (session: Session, dispatcher: object): boolean =>
-  !isProcessRun(session) || retried.has(dispatcher)
 
 /** Dispatchers below a `RetryAgent`; known from its calls, because it hides them. */
 const retried = new WeakSet<object>()
@@ -260,7 +257,11 @@ class UndiciExchange {
       ...(body.bytes && { body: body.bytes }),
       durable: 'deferrable',
       start: (operation, edited) => bound(() => this.#goLive(operation, edited ?? body.bytes)),
-      deliver: (delivery) => this.#deliver(delivery),
+      deliver: (delivery) => {
+        if (this.#isOver) return
+        if (this.#isPaused || this.#waiting.length > 0) this.#waiting.push(delivery)
+        else this.#hand(delivery)
+      },
     })
   }
 
@@ -345,20 +346,6 @@ class UndiciExchange {
       undefined,
       headers,
     )
-  }
-
-  #deliver(delivery: Delivery): void {
-    if (this.#isOver) return
-    if (this.#isPaused || this.#waiting.length > 0) this.#waiting.push(delivery)
-    else this.#hand(delivery)
-  }
-
-  #handWaiting(): void {
-    while (!this.#isPaused && !this.#isOver) {
-      const delivery = this.#waiting.shift()
-      if (delivery === undefined) return
-      this.#hand(delivery)
-    }
   }
 
   #hand({ event, body, native }: Delivery): void {
@@ -463,7 +450,13 @@ class UndiciExchange {
       resume: () => {
         if (!this.#isPaused) return
         this.#isPaused = false
-        queueMicrotask(() => this.#handWaiting())
+        queueMicrotask(() => {
+          while (!this.#isPaused && !this.#isOver) {
+            const delivery = this.#waiting.shift()
+            if (delivery === undefined) return
+            this.#hand(delivery)
+          }
+        })
         outsideRuns(() => this.#resumeReal?.())
       },
     }

@@ -6,7 +6,6 @@ import { openForReplay } from '../runs/open-for-replay.js'
 import { openRecording, type RecordedRun, type RecordOptions } from './record.js'
 import { runToEnd, stoppable } from './run-to-end.js'
 import { currentSession, outsideRuns } from '../kernel/scope.js'
-import type { RecordSession } from '../kernel/record-session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../kernel/session.js'
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
 import { findInDoubt } from '../player/in-doubt.js'
@@ -44,7 +43,16 @@ class AnsweringSource implements AnswerSource {
       onStopped: options.onStopped,
       errorFor: answerNotOnTape,
       rules: OTHER_PROGRAM,
-      stopInDoubt: (seq) => this.#stopInDoubt(seq),
+      stopInDoubt: (seq) => {
+        // In a completed run, nothing is in doubt.
+        if (this.tape.status !== 'truncated') return undefined
+        this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
+        const what = this.#doubts.get(seq)
+        if (what === undefined) return undefined
+        const error = kernelErrors.STEP_IN_DOUBT(what)
+        this.options.onStopped(error)
+        return error
+      },
     })
   }
 
@@ -81,17 +89,6 @@ class AnsweringSource implements AnswerSource {
   delivering(operation: Operation, event: NewDelivery): void {
     if (operation.source === 'tape' || event.from !== undefined)
       this.#tape.delivering(operation, event)
-  }
-
-  /** In a completed run, nothing is in doubt. */
-  #stopInDoubt(seq: number): RetakeError | undefined {
-    if (this.tape.status !== 'truncated') return undefined
-    this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
-    const what = this.#doubts.get(seq)
-    if (what === undefined) return undefined
-    const error = kernelErrors.STEP_IN_DOUBT(what)
-    this.options.onStopped(error)
-    return error
   }
 
   #isServed(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
@@ -162,7 +159,12 @@ export async function answerFrom<T>(
     const output = await Promise.race([stopped, runToEnd(session, body)])
     return { output, run, ...answers.counts }
   } finally {
-    outsideRuns(() => abandon(session))
+    outsideRuns(() => {
+      // After an error, the recorded part remains, as for a killed run.
+      if (session.closed) return
+      session.close()
+      session.writer.close()
+    })
   }
 }
 
@@ -182,11 +184,4 @@ function open(path: string, options: AnswerFromOptions, onStopped: (error: Error
   })
   const recording = openRecording({ ...rest, name }, { answers })
   return { ...recording, answers }
-}
-
-/** After an error, the recorded part remains, as for a killed run. */
-function abandon(session: RecordSession): void {
-  if (session.closed) return
-  session.close()
-  session.writer.close()
 }

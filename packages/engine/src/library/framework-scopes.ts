@@ -48,18 +48,18 @@ export function scopesFrom(where: () => readonly FrameworkScope[] | undefined): 
 
 /** Adds the current scopes to the event of a step. Other events stay unchanged. */
 export function withScopes<E extends NewEvent<InitiationEvent | WriteEvent>>(event: E): E {
-  if (!isStep(event)) return event
-  const scopes = currentScopes()
+  if (
+    !(
+      event.type === 'request' ||
+      event.type === 'write' ||
+      (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
+    )
+  )
+    return event
+  const known = storage.getStore() ?? []
+  const scopes =
+    providers.size === 0
+      ? known
+      : [...known, ...[...providers].flatMap((where) => attempt(() => outsideRuns(where)) ?? [])]
   return scopes.length === 0 ? event : { ...event, within: scopes }
 }
-
-function currentScopes(): readonly FrameworkScope[] {
-  const known = storage.getStore() ?? []
-  if (providers.size === 0) return known
-  return [...known, ...[...providers].flatMap((where) => attempt(() => outsideRuns(where)) ?? [])]
-}
-
-const isStep = (event: NewEvent<InitiationEvent | WriteEvent>): boolean =>
-  event.type === 'request' ||
-  event.type === 'write' ||
-  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))

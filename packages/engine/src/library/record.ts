@@ -108,7 +108,23 @@ export async function record<T, O extends RecordOptions>(
 ): Promise<RecordResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
-  checkRecordOptions(options)
+  // Checked before anything is written, because JavaScript callers have no type checker.
+  if (typeof options !== 'object' || options === null)
+    throw errors.RECORD_OPTIONS_INVALID(`The options are ${describeValue(options)}, not an object.`)
+  const given = options as Readonly<Record<string, unknown>>
+  for (const [option, check] of Object.entries(CHECKS)) {
+    const problem = check(given[option])
+    if (problem !== undefined)
+      throw errors.RECORD_OPTIONS_INVALID(
+        `\`${option}\` is ${describeValue(given[option])}, ${problem}.`,
+      )
+  }
+  if (given['dir'] !== undefined && given['file'] !== undefined)
+    throw errors.RECORD_OPTIONS_INVALID('`dir` and `file` both say where the tape goes.')
+  const unknown = Object.keys(options).find((key) => !(key in CHECKS))
+  if (unknown !== undefined)
+    throw errors.RECORD_OPTION_UNKNOWN(unknown, closestName(unknown, Object.keys(CHECKS)))
+
   const entry = options.entry ?? entries.get(agent)
   const wire = outsideRuns(() => inputWire(options))
   const call = (): T | Promise<T> => agent(wire === undefined ? undefined : fromWire(wire))
@@ -213,25 +229,6 @@ function entryProblem(entry: unknown): string | undefined {
   return typeof entry === 'string' && /^[^#]+(#[\p{ID_Start}$_][\p{ID_Continue}$]*)?$/u.test(entry)
     ? undefined
     : "not a module and its export, such as 'src/agent.ts#handle'"
-}
-
-/** Checked before anything is written, because JavaScript callers have no type checker. */
-function checkRecordOptions(options: unknown): void {
-  if (typeof options !== 'object' || options === null)
-    throw errors.RECORD_OPTIONS_INVALID(`The options are ${describeValue(options)}, not an object.`)
-  const given = options as Readonly<Record<string, unknown>>
-  for (const [option, check] of Object.entries(CHECKS)) {
-    const problem = check(given[option])
-    if (problem !== undefined)
-      throw errors.RECORD_OPTIONS_INVALID(
-        `\`${option}\` is ${describeValue(given[option])}, ${problem}.`,
-      )
-  }
-  if (given['dir'] !== undefined && given['file'] !== undefined)
-    throw errors.RECORD_OPTIONS_INVALID('`dir` and `file` both say where the tape goes.')
-  const unknown = Object.keys(options).find((key) => !(key in CHECKS))
-  if (unknown !== undefined)
-    throw errors.RECORD_OPTION_UNKNOWN(unknown, closestName(unknown, Object.keys(CHECKS)))
 }
 
 const describeValue = (value: unknown): string =>

@@ -4,7 +4,7 @@ import { asFromNetwork } from '../boundaries/network/fetch.js'
 import { define } from '../boundaries/patching/patch.js'
 import { maskHeaders } from '../headers.js'
 import { natives } from '../kernel/natives.js'
-import type { Delivery, Operation, Session } from '../kernel/session.js'
+import type { Operation, Session } from '../kernel/session.js'
 
 /**
  * Streams that a run returns: a `Response` with a body, a `ReadableStream`, a Node `Readable`, an
@@ -244,8 +244,18 @@ class ReturnedStream {
         ...(title !== undefined && { title }),
       },
       lasting: true,
-      start: (operation) => this.#goLive(operation),
-      deliver: (delivery) => this.#deliver(delivery),
+      start: (operation) => {
+        // ── the source, inside the run ────────────────────────────────────────────
+        this.#live = operation
+        for (let unread = this.#readers.length - this.#reading; unread > 0; unread -= 1)
+          operation.complete({ type: 'deliver', part: 'read' })
+      },
+      deliver: (delivery) => {
+        const { event } = delivery
+        if (event.type !== 'deliver') return
+        if (event.part === 'read') void this.#read()
+        else if (event.part === 'cancel') void this.#cancel(fromWire(event.value))
+      },
     })
   }
 
@@ -292,20 +302,6 @@ class ReturnedStream {
   watch<T extends object>(shown: T): T {
     dropped.register(shown, this)
     return shown
-  }
-
-  // ── the source, inside the run ────────────────────────────────────────────
-
-  #goLive(operation: Operation): void {
-    this.#live = operation
-    for (let unread = this.#readers.length - this.#reading; unread > 0; unread -= 1)
-      operation.complete({ type: 'deliver', part: 'read' })
-  }
-
-  #deliver({ event }: Delivery): void {
-    if (event.type !== 'deliver') return
-    if (event.part === 'read') void this.#read()
-    else if (event.part === 'cancel') void this.#cancel(fromWire(event.value))
   }
 
   async #read(): Promise<void> {

@@ -94,21 +94,20 @@ function globEntries(overlay: Overlay, pattern: unknown, options: unknown): unkn
   }
   const cwd = overlay.store.overlayPath(overlay.resolve(folder))
   for (const match of disk.existsSync(cwd) ? globSync(pattern, { ...given, cwd }) : []) {
-    if (typeof match === 'object') rename(match as fs.Dirent, overlay)
+    if (typeof match === 'object') {
+      const entry = match as fs.Dirent
+      for (const key of ['parentPath', 'path'] as const) {
+        const value = (entry as unknown as Record<string, unknown>)[key]
+        if (typeof value === 'string')
+          Object.defineProperty(entry, key, {
+            value: overlay.store.original(value),
+            configurable: true,
+          })
+      }
+    }
     found.set(nameOf(match), match)
   }
   return [...found.values()]
-}
-
-function rename(entry: fs.Dirent, overlay: Overlay): void {
-  for (const key of ['parentPath', 'path'] as const) {
-    const value = (entry as unknown as Record<string, unknown>)[key]
-    if (typeof value === 'string')
-      Object.defineProperty(entry, key, {
-        value: overlay.store.original(value),
-        configurable: true,
-      })
-  }
 }
 
 export interface OverlayCall {

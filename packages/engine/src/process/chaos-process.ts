@@ -60,13 +60,20 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
     signingKey: sealKeyFor(source.run),
   })
   const report = (exitCode: number): void => {
+    // Operations that were still open at the end, with an unknown outcome.
+    const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
+      seq: recorded?.event.seq ?? 0,
+      what: describeEvent(operation.action.event),
+    }))
     const result: ChaosReport = {
       exitCode,
       divergences: answers.divergences.map(withText),
       picks: answers.order.picks,
       swaps: answers.order.swaps,
       unasked: answers.unrequested.map((event) => ({ seq: event.seq, what: describeEvent(event) })),
-      cutShort: cutShortOf(answers),
+      cutShort: answers.isStalled
+        ? [...open, { seq: 0, what: 'timers that never stop firing' }]
+        : open,
       contacts: contactCounts(),
       wallMs: natives.performanceNow() - start,
     }
@@ -83,13 +90,4 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
     scratch: task.scratch,
     ended: ({ exitCode }) => report(exitCode),
   })
-}
-
-/** Operations that were still open at the end, with an unknown outcome. */
-function cutShortOf(answers: TapeSource): ChaosReport['cutShort'] {
-  const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
-    seq: recorded?.event.seq ?? 0,
-    what: describeEvent(operation.action.event),
-  }))
-  return answers.isStalled ? [...open, { seq: 0, what: 'timers that never stop firing' }] : open
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { fromWire, type HostFacts, recordError } from '@retake/tape/format'
+import { fromWire, recordError } from '@retake/tape/format'
 import { showHostFacts } from '../boundaries/host-facts.js'
 import { loadEntry } from '../boundaries/module-loads.js'
 import { loadWithCopies } from '../boundaries/native/database-handle.js'
@@ -103,7 +103,11 @@ async function loadFunction({
   host,
 }: FunctionCall): Promise<(input: unknown) => unknown> {
   let module: Readonly<Record<string, unknown>>
-  process.argv[1] = importerOf(file, host)
+  // The script that imports the module of an agent, for `process.argv[1]`. Never the module itself,
+  // which would take itself for the main program and run what it has for that case.
+  const recorded = host?.script === undefined ? file : path.resolve(host.script)
+  process.argv[1] =
+    recorded !== file && existsSync(recorded) ? recorded : fileURLToPath(import.meta.url)
   const restore = showHostFacts(host)
   try {
     module = await loadEntry(() => import(pathToFileURL(file).href) as Promise<typeof module>)
@@ -116,15 +120,6 @@ async function loadFunction({
   if (typeof found !== 'function')
     throw errors.ENTRY_NOT_A_FUNCTION(file, name, Object.keys(module))
   return found as (input: unknown) => unknown
-}
-
-/**
- * The script that imports the module of an agent, for `process.argv[1]`. Never the module itself,
- * which would take itself for the main program and run what it has for that case.
- */
-function importerOf(file: string, host: HostFacts | undefined): string {
-  const recorded = host?.script === undefined ? file : path.resolve(host.script)
-  return recorded !== file && existsSync(recorded) ? recorded : fileURLToPath(import.meta.url)
 }
 
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean

@@ -91,7 +91,16 @@ function lookAt(pid: number, port: number): Look {
   // A sandbox has its own network, which only the processes inside it see.
   const networks = new Set([pid, family.at(-1) ?? pid])
   return {
-    isWaiting: isWaiting && [...networks].every((each) => isDrained(each, port)),
+    isWaiting:
+      isWaiting &&
+      [...networks].every((each) => {
+        // Whether no connection to this port, as the process sees it, has unread bytes.
+        const hex = `:${port.toString(16).toUpperCase().padStart(4, '0')} `
+        const connections = read(`/proc/${each}/net/tcp`).split('\n')
+        return connections.every(
+          (line) => !line.includes(hex) || line.includes(' 00000000:00000000 '),
+        )
+      }),
     computedMs,
   }
 }
@@ -116,13 +125,6 @@ function lookAtThreads(pid: number, family: number[]): Look {
     }
   }
   return { isWaiting, computedMs }
-}
-
-/** True if no connection to this port, as the process sees it, has unread bytes. */
-function isDrained(pid: number, port: number): boolean {
-  const hex = `:${port.toString(16).toUpperCase().padStart(4, '0')} `
-  const connections = read(`/proc/${pid}/net/tcp`).split('\n')
-  return connections.every((line) => !line.includes(hex) || line.includes(' 00000000:00000000 '))
 }
 
 // Processes and threads may end while they are inspected.

@@ -44,9 +44,14 @@ export class ProxyServer {
       socket.on('close', () => this.#sockets.delete(socket))
     })
     server.on('request', (request, response) => this.#take(request, response))
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      this.#malformed(error, socket),
-    )
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      // A client that disconnected in the middle did not send a malformed request.
+      const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
+      if (isGone || !socket.writable) return void socket.destroy()
+      const problem = error.code ?? error.message
+      this.#handler?.refused({ reason: 'malformed', problem })
+      refuse(socket, 400, errors.PROXY_BAD_REQUEST(problem))
+    })
     server.on('connect', (request, socket, head) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
@@ -141,7 +146,8 @@ export class ProxyServer {
     const handler = this.#handler
     if (handler === undefined) return void response.destroy()
     const { upgrade } = request.headers
-    if (upgrade !== undefined && !isOnlyOffered(upgrade)) {
+    // Java's client offers HTTP/2 with every request and accepts an HTTP/1.1 answer.
+    if (upgrade !== undefined && !/^(h2c|HTTP\/[\d.]+|TLS\/[\d.]+)\b/i.test(upgrade)) {
       handler.refused({ reason: 'upgrade', protocol: upgrade, url: maskUrl(request.url ?? '/') })
       return refuse(request.socket, 501, errors.PROXY_NO_TUNNEL(`an upgrade to ${upgrade}`))
     }
@@ -152,20 +158,7 @@ export class ProxyServer {
       failed()
     }
   }
-
-  #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // A client that disconnected in the middle did not send a malformed request.
-    const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
-    if (isGone || !socket.writable) return void socket.destroy()
-    const problem = error.code ?? error.message
-    this.#handler?.refused({ reason: 'malformed', problem })
-    refuse(socket, 400, errors.PROXY_BAD_REQUEST(problem))
-  }
 }
-
-/** Java's client offers HTTP/2 with every request and accepts an HTTP/1.1 answer. */
-const isOnlyOffered = (upgrade: string): boolean =>
-  /^(h2c|HTTP\/[\d.]+|TLS\/[\d.]+)\b/i.test(upgrade)
 
 function refuse(
   socket: Duplex,

@@ -239,7 +239,14 @@ export class RecordingProxy {
     if (opaque === undefined) return void opened?.destroy()
     const outside = opened ?? (await this.#openTunnel(target))
     if (outside === undefined) return void socket.destroy()
-    this.#tunnelled(tunnelNote(request.url ?? '', opaque.isTls))
+    // Reports an unread tunnel, once per host.
+    const name = tunnelNote(request.url ?? '', opaque.isTls)
+    if (!this.#tunnels.has(name)) {
+      this.#tunnels.add(name)
+      const text = 'It was forwarded unread.'
+      const consequence = this.#options.authority ? 'not-recorded' : 'needs-tls'
+      this.append({ type: 'note', kind: 'boundary', name, text, consequence })
+    }
     for (const [from, to] of [
       [socket, outside],
       [outside, socket],
@@ -252,15 +259,6 @@ export class RecordingProxy {
 
   #openTunnel({ host, port }: TunnelTarget): Promise<Duplex | undefined> {
     return this.upstream.open(host, port).catch(() => undefined)
-  }
-
-  /** Reports an unread tunnel, once per host. */
-  #tunnelled(name: string): void {
-    if (this.#tunnels.has(name)) return
-    this.#tunnels.add(name)
-    const text = 'It was forwarded unread.'
-    const consequence = this.#options.authority ? 'not-recorded' : 'needs-tls'
-    this.append({ type: 'note', kind: 'boundary', name, text, consequence })
   }
 
   /** Reports something that was not forwarded, and so is not an exchange. */
@@ -382,21 +380,17 @@ class RecordedExchange {
       headers: this.proxy.maskedHeaders(pairs),
     })
     this.#queue()
-    answer.on('data', (chunk: Buffer) => this.#chunk(chunk))
-    answer.on('end', () => this.#end(answer))
+    answer.on('data', (chunk: Buffer) => {
+      if (this.#done) return
+      this.proxy.buffer({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
+      this.#queue().chunks.push(chunk)
+    })
+    answer.on('end', () => {
+      if (!answer.complete) return this.#fail(new Error('The answer broke off.'))
+      if (this.#finish({})) this.#endWith(() => this.response.end())
+    })
     answer.on('error', (error) => this.#fail(error))
     answer.on('close', () => answer.complete || this.#fail(new Error('The answer broke off.')))
-  }
-
-  #chunk(chunk: Buffer): void {
-    if (this.#done) return
-    this.proxy.buffer({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
-    this.#queue().chunks.push(chunk)
-  }
-
-  #end(answer: IncomingMessage): void {
-    if (!answer.complete) return this.#fail(new Error('The answer broke off.'))
-    if (this.#finish({})) this.#endWith(() => this.response.end())
   }
 
   /**

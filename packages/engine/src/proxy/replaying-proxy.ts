@@ -101,7 +101,17 @@ export class ReplayingProxy {
       this.#refused({ reason: collected.problem, request: `${method} ${maskUrl(target)}` })
       return void response.destroy()
     }
-    const current = this.#masked(method, url, request, collected.body)
+    // The request as it would be on the tape.
+    const body = collected.body
+    const { secrets } = this.#options
+    const pairs = headerPairs(request.rawHeaders)
+    hideCredentials(secrets, pairs, url)
+    const current = {
+      method,
+      url: secrets.text(maskUrl(url.href)),
+      headers: maskHeaders(this.#options, pairs),
+      body: secrets.bytes(body),
+    }
     const found = this.exchanges.take(current)
     if (found === undefined) return this.#refuse(current, response)
     this.served += 1
@@ -118,19 +128,6 @@ export class ReplayingProxy {
     if ((await readTunnel(server, socket, target, authority)) === undefined) return
     this.#refused({ reason: 'tunnel', target: request.url ?? '' })
     socket.destroy()
-  }
-
-  /** The request as it would be on the tape. */
-  #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ComparedRequest {
-    const { secrets } = this.#options
-    const pairs = headerPairs(request.rawHeaders)
-    hideCredentials(secrets, pairs, url)
-    return {
-      method,
-      url: secrets.text(maskUrl(url.href)),
-      headers: maskHeaders(this.#options, pairs),
-      body: secrets.bytes(body),
-    }
   }
 
   #refuse(current: ComparedRequest, response: ServerResponse): void {

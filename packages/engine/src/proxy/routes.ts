@@ -84,13 +84,16 @@ export function parseUpstreams(texts: readonly string[]): Route[] {
     const isUrl = /^https?:\/\//i.test(address) && URL.canParse(address)
     if (!isUrl) throw errors.UPSTREAM_INVALID(text)
     const upstream = address.replace(/\/+$/, '')
-    const route = { name: name ?? nameOf(upstream), upstream }
+    // `api.openai.com` becomes `openai`; an unknown host keeps its name.
+    const route = {
+      name:
+        name ??
+        routedProvider('', upstream)?.address?.route ??
+        new URL(upstream).hostname.replaceAll('.', '-'),
+      upstream,
+    }
     if (routes.some((each) => each.name === route.name)) throw errors.UPSTREAM_TWICE(route.name)
     routes.push(route)
   }
   return routes
 }
-
-/** `api.openai.com` becomes `openai`; an unknown host keeps its name. */
-const nameOf = (upstream: string): string =>
-  routedProvider('', upstream)?.address?.route ?? new URL(upstream).hostname.replaceAll('.', '-')

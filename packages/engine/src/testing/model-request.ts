@@ -52,12 +52,12 @@ export function toModelRequest(arrived: Arrived, format: Format): ModelRequest {
     format,
     ...(model !== undefined && { model }),
     stream,
-    messages: messages.map((message) => ({ role: message.role, text: textOf(message) })),
+    messages: messages.map((message) => ({
+      role: message.role,
+      text: message.role === 'tool' ? message.parts.map(partText).join('\n') : messageText(message),
+    })),
   }
 }
-
-const textOf = (message: Message): string =>
-  message.role === 'tool' ? message.parts.map(partText).join('\n') : messageText(message)
 
 const partText = (part: MessagePart): string => {
   if (part.type === 'text') return part.text

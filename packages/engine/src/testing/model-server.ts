@@ -311,7 +311,14 @@ async function readArrived(
       .filter(([name]) => !name.startsWith(':'))
       .map(([name, value]) => [name, String(value)]),
   )
-  const text = await readBody(message)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) throw errors.MODEL_SERVER_BAD_REQUEST(message.url ?? '/')
+    chunks.push(chunk)
+  }
+  const text = Buffer.concat(chunks).toString()
   const parsed = text === '' ? {} : parseJson(text)
   const body = isRecord(parsed) ? parsed : undefined
   return {
@@ -323,15 +330,4 @@ async function readArrived(
     body: body ?? {},
     ...(body === undefined && { problem: errors.MODEL_SERVER_BAD_REQUEST(path) }),
   }
-}
-
-async function readBody(message: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw errors.MODEL_SERVER_BAD_REQUEST(message.url ?? '/')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
 }

@@ -27,7 +27,15 @@ export async function requestInFolder(
       if (decision !== undefined) return decision
       if ((await waitFor(POLL_MS, signal)) === 'aborted')
         throw new Error('there was no decision in time')
-      renewRequest(requestPath, request, natives.dateNow())
+      // Updates the modification time, which shows that the call is still waiting.
+      const now = natives.dateNow()
+      try {
+        disk.utimesSync(requestPath, now / 1000, now / 1000)
+      } catch (error) {
+        // Some file systems do not allow setting times. A request that was removed is not written
+        // again.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') writeWhole(requestPath, request)
+      }
     }
   } finally {
     disk.rmSync(requestPath, { force: true })
@@ -61,59 +69,21 @@ const fileOf = (
 const writeWhole = (file: string, value: unknown): void =>
   replacePrivateFile(file, JSON.stringify(toWire(value)))
 
-/** Creates the file; false if it exists. Exactly one of several concurrent writers succeeds. */
-function writeIfAbsent(file: string, value: unknown): boolean {
-  const partial = `${file}.${process.pid}.partial`
-  writeWhole(partial, value)
-  try {
-    disk.linkSync(partial, file)
-    return true
-  } catch (error) {
-    if (alreadyExists(error)) return false
-    // Without hard links, a reader may see part of the copy. It then reads the file again.
-    return copyIfAbsent(partial, file)
-  } finally {
-    disk.rmSync(partial, { force: true })
-  }
-}
-
-function copyIfAbsent(from: string, to: string): boolean {
-  try {
-    disk.copyFileSync(from, to, disk.constants.COPYFILE_EXCL)
-    return true
-  } catch (error) {
-    if (alreadyExists(error)) return false
-    throw error
-  }
-}
-
 const alreadyExists = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException).code === 'EEXIST'
 
 /** A request that was not renewed for this long belongs to a program that has ended. */
 const ABANDONED_MS = 30_000
 
-/** Updates the modification time, which shows that the call is still waiting. */
-function renewRequest(file: string, request: ApprovalRequest, now: number): void {
-  try {
-    disk.utimesSync(file, now / 1000, now / 1000)
-  } catch (error) {
-    // Some file systems do not allow setting times. A request that was removed is not written again.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') writeWhole(file, request)
-  }
-}
-
-const isPending = (file: string, now: number): boolean => {
-  const changedAt = disk.statSync(file, { throwIfNoEntry: false })?.mtimeMs
-  return changedAt !== undefined && changedAt >= now - ABANDONED_MS
-}
-
 /** Calls on a tape that wait for a decision, oldest first. */
 export function pendingApprovals(tape: string, now: number): PendingApproval[] {
   return attempt(() => disk.readdirSync(folderOf(tape)), [])
     .filter((name) => name.endsWith('.request.json'))
     .map((name) => path.join(folderOf(tape), name))
-    .filter((file) => isPending(file, now))
+    .filter((file) => {
+      const changedAt = disk.statSync(file, { throwIfNoEntry: false })?.mtimeMs
+      return changedAt !== undefined && changedAt >= now - ABANDONED_MS
+    })
     .flatMap((file) => {
       const request = readJson(file) as ApprovalRequest | null | undefined
       const isOpen = request !== undefined && request !== null && request.expiresAt >= now
@@ -136,7 +106,26 @@ export function decideApproval(
     of,
     signature: sign(approvalText(decision, of)),
   }
-  return writeIfAbsent(fileOf('decision', tape, pending.request), stored)
+  // Creates the file; false if it exists. Exactly one of several concurrent writers succeeds.
+  const file = fileOf('decision', tape, pending.request)
+  const partial = `${file}.${process.pid}.partial`
+  writeWhole(partial, stored)
+  try {
+    disk.linkSync(partial, file)
+    return true
+  } catch (error) {
+    if (alreadyExists(error)) return false
+    // Without hard links, a reader may see part of the copy. It then reads the file again.
+    try {
+      disk.copyFileSync(partial, file, disk.constants.COPYFILE_EXCL)
+      return true
+    } catch (error) {
+      if (alreadyExists(error)) return false
+      throw error
+    }
+  } finally {
+    disk.rmSync(partial, { force: true })
+  }
 }
 
 function readDecision(

@@ -91,10 +91,6 @@ const climbs = (text: string): boolean => /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(text
 /** No path is longer. */
 const PATH_LENGTH_MAX = 4096
 
-/** True for multi-line text, markup, quoted text, and URLs other than `file:`. */
-const isOtherText = (text: string): boolean =>
-  /[\p{Cc}"<>|*`]|\]\(/u.test(text) || (/^[a-z][a-z\d+.-]+:/i.test(text) && !/^file:/i.test(text))
-
 /**
  * Finds arguments that are paths outside the allowed folders. May miss one, because the boundary
  * checks again, but must not mistake ordinary text for a path. Ambiguous text is refused only if
@@ -111,17 +107,21 @@ class PathInspector {
   inspect(given: string): FileDenialCode | undefined {
     if (given.length > PATH_LENGTH_MAX) return undefined
     const text = given.trim()
-    if (text === '' || isOtherText(text)) return undefined
-    if (/^file:/i.test(text)) return this.#judgeUrl(text)
+    // Multi-line text, markup, quoted text, and URLs other than `file:`.
+    if (
+      text === '' ||
+      /[\p{Cc}"<>|*`]|\]\(/u.test(text) ||
+      (/^[a-z][a-z\d+.-]+:/i.test(text) && !/^file:/i.test(text))
+    )
+      return undefined
+    if (/^file:/i.test(text)) {
+      const location = attempt(() => fileURLToPath(text))
+      if (location === undefined) return undefined
+      return /^file:\//i.test(text) ? this.#refusal(location, resolvePath(location)) : undefined
+    }
     const slashed = text.replaceAll('\\', '/')
     if (path.isAbsolute(slashed)) return this.#judgeAbsolute(slashed)
     return climbs(slashed) ? this.#judgeClimbing(slashed) : this.#judgeRelative(slashed)
-  }
-
-  #judgeUrl(text: string): FileDenialCode | undefined {
-    const location = attempt(() => fileURLToPath(text))
-    if (location === undefined) return undefined
-    return /^file:\//i.test(text) ? this.#refusal(location, resolvePath(location)) : undefined
   }
 
   /** URL paths also start with a slash, so the path or its folder must exist. */

@@ -31,9 +31,6 @@ const METADATA_NAMES = new Set([
   'rancher-metadata',
 ])
 
-const isMetadataName = (name: string): boolean =>
-  METADATA_NAMES.has(name) || name.endsWith('.metadata.google.internal')
-
 /** Where a connection leads. */
 export interface Peer {
   readonly isSecure: boolean
@@ -92,7 +89,14 @@ export function networkBounds(policy: string, scope: NetworkScope) {
     if (found === undefined) return invalidHost(host)
     const { name, address } = found
     const fits = (patterns = allow): boolean =>
-      patterns === undefined || patterns.some((pattern) => fitsPattern(found, port, pattern))
+      patterns === undefined ||
+      patterns.some((pattern) => {
+        // Whether a pattern matches a host. Without a port, only the name counts.
+        const { name } = found
+        if (pattern.port !== undefined && port !== undefined && pattern.port !== port) return false
+        if (pattern.below === 'every') return true
+        return pattern.below === 'some' ? name.endsWith(`.${pattern.name}`) : name === pattern.name
+      })
     const unlisted = (): Denial =>
       networkDenials.HOST_NOT_ALLOWED(rule, { target: endpointText(host, port) }, hosts)
     if (address !== undefined) {
@@ -103,7 +107,10 @@ export function networkBounds(policy: string, scope: NetworkScope) {
       return LOOPBACK.some((each) => listed.has(each, port))
         ? undefined
         : checkKnown(LOOPBACK[0], port, host)
-    if (isMetadataName(name) && !fits(allow?.filter((pattern) => pattern.name === name) ?? []))
+    if (
+      (METADATA_NAMES.has(name) || name.endsWith('.metadata.google.internal')) &&
+      !fits(allow?.filter((pattern) => pattern.name === name) ?? [])
+    )
       return networkDenials.ADDRESS_METADATA(
         rule,
         { target: host, entry: name, list: 'allow' },
@@ -457,17 +464,6 @@ export function hostPattern(text: string): HostPattern {
   if (found === undefined || found.name.includes('*') || (parsed.port ?? 1) > 65_535)
     throw invalidScope('allow', text, '`api.example.com`, `*.example.com` or `example.com:8443`')
   return { ...parsed, name: found.name, below: isWild ? 'some' : 'none' }
-}
-
-/** True if a pattern matches a host. Without a port, only the name counts. */
-function fitsPattern(
-  { name }: CanonicalHost,
-  port: number | undefined,
-  pattern: HostPattern,
-): boolean {
-  if (pattern.port !== undefined && port !== undefined && pattern.port !== port) return false
-  if (pattern.below === 'every') return true
-  return pattern.below === 'some' ? name.endsWith(`.${pattern.name}`) : name === pattern.name
 }
 
 const invalidScope = (list: string, text: string, examples: string): RetakeError =>

@@ -62,11 +62,9 @@ function fitsOne(pattern: string, argument = ''): boolean {
   if (!pattern.includes('*')) return pattern === argument
   if (pattern.startsWith('*') && isOption(argument)) return false
   if (pattern === '*') return true
-  return matchesText(pattern, argument) && !climbs(argument)
+  // Arguments with `..`, which would let `src/*` leave `src`.
+  return matchesText(pattern, argument) && !/(^|[/\\=:,])\.\.($|[/\\])/.test(argument)
 }
-
-/** True for arguments with `..`, which would let `src/*` leave `src`. */
-const climbs = (argument: string): boolean => /(^|[/\\=:,])\.\.($|[/\\])/.test(argument)
 
 /** Windows programs also read `/x` as an option. */
 const isOption = (argument: string): boolean =>
@@ -123,7 +121,9 @@ interface Surroundings {
 /** The file that the system would execute, with links resolved; undefined if there is none. */
 function findProgram(file: string, { cwd, path: list }: Surroundings): string | undefined {
   return outsideRuns(() => {
-    if (isPath(file)) return realFile(path.resolve(cwd, file))
+    // A name with a separator is not looked up in `PATH`.
+    if (file.includes('/') || (isWindows && /[\\:]/.test(file)))
+      return realFile(path.resolve(cwd, file))
     const folders = list === undefined ? DEFAULT_PATH : list.split(path.delimiter)
     for (const folder of isWindows ? ['.', ...folders] : folders) {
       const found = realFile(path.resolve(cwd, folder, file))
@@ -132,9 +132,6 @@ function findProgram(file: string, { cwd, path: list }: Surroundings): string | 
     return undefined
   })
 }
-
-/** A name with a separator is not looked up in `PATH`. */
-const isPath = (file: string): boolean => file.includes('/') || (isWindows && /[\\:]/.test(file))
 
 /** The name of a program, without the extension on Windows. */
 function programName(file: string): string {

@@ -287,7 +287,13 @@ class ArgumentNotes {
       values.length > 0 &&
       values.length <= VALUES_MAX &&
       values.length * SEEN_EACH <= this.#choices &&
-      values.every((each) => typeof each === 'boolean' || isStorableValue(each))
+      values.every(
+        (each) =>
+          typeof each === 'boolean' ||
+          (each.length <= VALUE_LENGTH_MAX &&
+            !looksSecret(each) &&
+            !each.includes('retake-hidden')),
+      )
     const hosts = [...this.#hosts]
     return {
       calls: this.#calls,
@@ -300,9 +306,6 @@ class ArgumentNotes {
     }
   }
 }
-
-const isStorableValue = (text: string): boolean =>
-  text.length <= VALUE_LENGTH_MAX && !looksSecret(text) && !text.includes('retake-hidden')
 
 function spreadOf(numbers: readonly number[]): Spread {
   const sorted = numbers.filter((each) => !Number.isNaN(each)).toSorted((a, b) => a - b)

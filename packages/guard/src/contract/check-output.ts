@@ -10,7 +10,9 @@ import { isBytes, typeOf, typesIn } from './type-of.js'
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
   const field = fieldIn(value, path)
   const at = keyPathText(path)
-  const wanted = expected ?? wantedIn(message)
+  // Most libraries write `expected number, received string` or `must be a number`.
+  const wanted =
+    expected ?? /\b(?:expected|must be)(?: of type)? (?:an? )?(\w+)/i.exec(message)?.[1]
   if (field.isMissing) {
     const isNamed = wanted !== undefined && typesIn(wanted).length > 0
     return {
@@ -40,10 +42,6 @@ function fieldIn(
   }
   return { value: at, isMissing: at === undefined && path.length > 0 }
 }
-
-/** Most libraries write `expected number, received string` or `must be a number`. */
-const wantedIn = (message: string): string | undefined =>
-  /\b(?:expected|must be)(?: of type)? (?:an? )?(\w+)/i.exec(message)?.[1]
 
 const bare = (expected: string): string => typesIn(expected).join(' | ')
 

@@ -87,7 +87,15 @@ export function schemaProblem(schema: Schema): UnusableSchema | undefined {
 /** Validates a value. A schema that throws rejects it. */
 export function checkSchema(schema: Schema, value: unknown): CheckedValue | Promise<CheckedValue> {
   try {
-    if (!isStandardSchema(schema)) return checkJsonSchema(schema, value)
+    if (!isStandardSchema(schema)) {
+      const check = compile(schema)
+      if (typeof check !== 'function') return { issues: [{ path: [], message: check.why }] }
+      const odd = notJson(value)
+      if (odd !== undefined)
+        return { issues: [{ path: odd.path, message: `is ${odd.found}, which is not JSON` }] }
+      const issues = check(withoutUndefined(value))
+      return issues.length === 0 ? { value } : { issues: issues.map(schemaIssue) }
+    }
     const result = boundedCheck(() => schema['~standard'].validate(value))
     return result instanceof Promise
       ? boundedWait(result).then(fromStandard).catch(threw)
@@ -95,16 +103,6 @@ export function checkSchema(schema: Schema, value: unknown): CheckedValue | Prom
   } catch (error) {
     return threw(error)
   }
-}
-
-function checkJsonSchema(schema: Readonly<Record<string, unknown>>, value: unknown): CheckedValue {
-  const check = compile(schema)
-  if (typeof check !== 'function') return { issues: [{ path: [], message: check.why }] }
-  const odd = notJson(value)
-  if (odd !== undefined)
-    return { issues: [{ path: odd.path, message: `is ${odd.found}, which is not JSON` }] }
-  const issues = check(withoutUndefined(value))
-  return issues.length === 0 ? { value } : { issues: issues.map(schemaIssue) }
 }
 
 function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | UnusableSchema {

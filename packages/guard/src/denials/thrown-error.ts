@@ -25,7 +25,12 @@ function findRefusal(
     const inside = eventError(error)
     return inside && findRefusal(inside, blocked, depth + 1)
   }
-  const itself = blocked.find((each) => each === error || hasWordsOf(error, each))
+  const itself = blocked.find(
+    (each) =>
+      each === error ||
+      error.message.includes(each.message) ||
+      ((error as { code?: unknown }).code === each.code && error.message.includes(each.what)),
+  )
   if (itself !== undefined) return itself
   const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []
   for (const each of [error.cause, ...inner]) {
@@ -34,10 +39,6 @@ function findRefusal(
   }
   return undefined
 }
-
-const hasWordsOf = (error: Error, refusal: GuardError): boolean =>
-  error.message.includes(refusal.message) ||
-  ((error as { code?: unknown }).code === refusal.code && error.message.includes(refusal.what))
 
 interface DescribedError {
   readonly error: unknown

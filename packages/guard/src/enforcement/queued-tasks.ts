@@ -32,7 +32,11 @@ const LIBRARIES: Readonly<Record<string, (library: Library) => void>> = {
   // p-queue is an ES module, so its class is found when a queue emits its first event.
   eventemitter3: ({ exports }) =>
     before(exports, 'emit', (emitter) => {
-      const PQueue = classesOf(emitter).find(({ name }) => name === 'PQueue')
+      const classes: Function[] = []
+      let each = Object.getPrototypeOf(emitter) as { readonly constructor: Function } | null
+      for (; each !== null; each = Object.getPrototypeOf(each) as typeof each)
+        classes.push(each.constructor)
+      const PQueue = classes.find(({ name }) => name === 'PQueue')
       if (PQueue !== undefined) bindArguments(PQueue, 'add')
     }),
   fastq: (library) => replaceFunctions(library, ['queue', 'promise'], boundFastq),
@@ -150,14 +154,6 @@ const bindArguments = (Class: { readonly prototype?: any }, method: string): voi
   before(Class, method, (_, args) => {
     for (const [index, each] of args.entries()) args[index] = bound(each)
   })
-
-function classesOf(instance: object): Function[] {
-  const classes: Function[] = []
-  let each = Object.getPrototypeOf(instance) as { readonly constructor: Function } | null
-  for (; each !== null; each = Object.getPrototypeOf(each) as typeof each)
-    classes.push(each.constructor)
-  return classes
-}
 
 const workerBeside = (file: string): string => path.join(path.dirname(file), 'worker.js')
 

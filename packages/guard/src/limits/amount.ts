@@ -47,10 +47,6 @@ const ROUNDING = 1e-3
 /** Larger than any budget. Sums stay finite, so that they can be recorded and subtracted. */
 const AMOUNT_MAX = 1e300
 
-/** Spending, rounded up. */
-const toNanoUsd = (usd: number): number =>
-  Math.min(AMOUNT_MAX, Math.max(0, Math.ceil(usd * 1e9 - ROUNDING)))
-
 /** A budget, rounded down. */
 export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUNDING)
 
@@ -61,8 +57,11 @@ export const usageTokens = ({ inputTokens, outputTokens }: CallUsage): number | 
     ? undefined
     : Math.min(AMOUNT_MAX, Math.ceil((inputTokens ?? 0) + (outputTokens ?? 0)))
 
+// Spending, rounded up.
 export const nanoUsdOf = ({ costUsd }: CallUsage): number | undefined =>
-  costUsd === undefined ? undefined : toNanoUsd(costUsd)
+  costUsd === undefined
+    ? undefined
+    : Math.min(AMOUNT_MAX, Math.max(0, Math.ceil(costUsd * 1e9 - ROUNDING)))
 
 export const amountOf = (usage: CallUsage): Amount => ({
   tokens: usageTokens(usage) ?? 0,

@@ -198,9 +198,16 @@ class Execution {
     const returned = this.#inside((): Outcome | undefined => {
       try {
         const { idempotencyKey } = this.options
-        const context = new CallContext(this.#signal, idempotencyKey, this.#attempt, (usage) =>
-          this.#use(usage),
-        )
+        const context = new CallContext(this.#signal, idempotencyKey, this.#attempt, (usage) => {
+          const wrong = usageProblem(usage)
+          if (wrong !== undefined)
+            throw new GuardError(
+              limitErrors.LIMIT_USAGE_INVALID(`Tool "${this.options.tool.name}"`, wrong),
+            )
+          if (this.#isOver) return this.options.late?.(usage)
+          this.#usage = addCallUsage(this.#usage, usage)
+          this.#total = addCallUsage(this.#total, usage)
+        })
         const value = tool.run(args(), context)
         if (!isThenable(value)) return this.#encoded(value)
         Promise.resolve(value).then(
@@ -219,21 +226,24 @@ class Execution {
     return waitFor<Outcome>(ms, signal, (done) => (settle = done), this.#clock)
   }
 
-  #use(usage: CallUsage): void {
-    const wrong = usageProblem(usage)
-    if (wrong !== undefined)
-      throw new GuardError(
-        limitErrors.LIMIT_USAGE_INVALID(`Tool "${this.options.tool.name}"`, wrong),
-      )
-    if (this.#isOver) return this.options.late?.(usage)
-    this.#usage = addCallUsage(this.#usage, usage)
-    this.#total = addCallUsage(this.#total, usage)
-  }
-
   #encoded(value: unknown): Outcome {
     const { tool, outputBytes = Infinity, session } = this.options
     if (this.#isOver) return { error: undefined }
-    return encodeOutput(tool, value, outputBytes, session)
+    // Encodes and measures a result. May run getters of the tool, so call it within its bounds.
+    try {
+      if (isLargerThan(value, outputBytes))
+        return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, undefined) }
+      const { as, body } = encodeResult(tool.name, value, session)
+      const size = body.byteLength
+      if (size > outputBytes)
+        return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, size) }
+      const own = as === 'bytes' ? new Uint8Array(body) : body
+      // A schema gets the decoded copy, which is plain data.
+      const isChecked = tool.options.output !== undefined
+      return { value: isChecked ? decodeBody(as, own) : value, as, body: own }
+    } catch (error) {
+      return { error }
+    }
   }
 
   /** Milliseconds to wait before the next attempt, or how the call ends. */
@@ -356,20 +366,21 @@ function encodeResult(
   let what: string | undefined
   try {
     what = notData(value)
-    if (what === undefined) return encodeBody(value, { onLoss: noteLoss(tool, session) })
+    if (what === undefined)
+      return encodeBody(value, {
+        onLoss: (path: string, what: string) =>
+          session.note({
+            kind: 'boundary',
+            name: `tool ${tool}`,
+            text: `${what} in its result is not stored (at ${path || 'the top'})`,
+            consequence: 'loss-ignored',
+          }),
+      })
   } catch (error) {
     what = error instanceof RangeError ? 'more than can be stored' : 'something unreadable'
   }
   throw new GuardError(guardErrors.GUARD_RESULT_NOT_RECORDABLE(tool, what))
 }
-
-const noteLoss = (tool: string, session: Session) => (path: string, what: string) =>
-  session.note({
-    kind: 'boundary',
-    name: `tool ${tool}`,
-    text: `${what} in its result is not stored (at ${path || 'the top'})`,
-    consequence: 'loss-ignored',
-  })
 
 /** Names of built-in classes whose instances can be recorded. */
 const STORABLE =
@@ -390,26 +401,3 @@ type EncodedOutput =
   | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
   | { readonly error: unknown }
   | { readonly stop: Denial }
-
-/** Encodes and measures a result. May run getters of the tool, so call it within its bounds. */
-function encodeOutput(
-  tool: GuardedTool,
-  value: unknown,
-  outputBytes: number,
-  session: Session,
-): EncodedOutput {
-  try {
-    if (isLargerThan(value, outputBytes))
-      return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, undefined) }
-    const { as, body } = encodeResult(tool.name, value, session)
-    const size = body.byteLength
-    if (size > outputBytes)
-      return { stop: limitErrors.LIMIT_OUTPUT_SIZE(tool.name, outputBytes, size) }
-    const own = as === 'bytes' ? new Uint8Array(body) : body
-    // A schema gets the decoded copy, which is plain data.
-    const isChecked = tool.options.output !== undefined
-    return { value: isChecked ? decodeBody(as, own) : value, as, body: own }
-  } catch (error) {
-    return { error }
-  }
-}

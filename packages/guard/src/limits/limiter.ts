@@ -64,7 +64,10 @@ class LoopWatch {
       if (before === undefined) return undefined
       const isRepeated = (this.#same[round] ?? 0) >= round * (this.timesOf(round) - 1)
       if (isRepeated && before.fingerprint === fingerprint) {
-        this.#stopped = this.#lastOnes(round)
+        this.#stopped = Array.from(
+          { length: round },
+          (_, index) => this.#ago(index + 1) ?? [],
+        ).flat()
         return round
       }
     }
@@ -74,10 +77,6 @@ class LoopWatch {
   /** Several calls are a round only if they repeat; a single call may be limited to one. */
   timesOf(round: number): number {
     return round === 1 ? this.repeats : Math.max(2, this.repeats)
-  }
-
-  #lastOnes(calls: number): readonly Answered[] {
-    return Array.from({ length: calls }, (_, index) => this.#ago(index + 1) ?? []).flat()
   }
 
   #ago(calls: number): Answered | undefined {

@@ -82,7 +82,11 @@ export function retrySafety(error: unknown): RetrySafety {
     if (link['name'] === 'AbortError') return 'final'
     if (String(header(link, 'x-should-retry')) === 'false') return 'final'
     const status = statusOf(link)
-    if (status !== undefined) return ofStatus(status)
+    if (status !== undefined) {
+      if (status === 429) return 'nothing happened'
+      if (status === 408 || status === 425) return 'transient'
+      return status >= 500 && status !== 501 && status !== 505 ? 'transient' : 'final'
+    }
     const found = ofErrors(link['errors']) ?? ofCode(link)
     if (found !== undefined) return found
   }
@@ -99,12 +103,6 @@ function statusOf(link: Readonly<Record<string, unknown>>): number | undefined {
     response?.statusCode,
     metadata?.httpStatusCode,
   ].find((value) => typeof value === 'number' && value >= 100 && value < 600) as number | undefined
-}
-
-function ofStatus(status: number): RetrySafety {
-  if (status === 429) return 'nothing happened'
-  if (status === 408 || status === 425) return 'transient'
-  return status >= 500 && status !== 501 && status !== 505 ? 'transient' : 'final'
 }
 
 /** If several addresses were tried, the least safe result applies. */

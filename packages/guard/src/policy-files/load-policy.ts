@@ -25,7 +25,16 @@ export interface PolicyFile {
 }
 
 async function readPolicyFile(file: string): Promise<PolicyFile> {
-  if (/\.[cm]?[jt]s$/.test(file)) return readModule(file)
+  if (/\.[cm]?[jt]s$/.test(file)) {
+    try {
+      const { importDefault } = await import('@retake/runner/config')
+      const data = await importDefault(path.resolve(file))
+      return { file, data, positionOf: () => undefined }
+    } catch (error) {
+      const said = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
+      throw policyFileErrors.POLICY_UNREADABLE(file, said ?? '')
+    }
+  }
   const { parsePolicy } = await import('./parse-policy.js')
   return parsePolicy(file, read(file))
 }
@@ -46,17 +55,6 @@ function read(file: string): string {
   }
   if (isUtf8(bytes)) return bytes.toString()
   throw policyFileErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
-}
-
-async function readModule(file: string): Promise<PolicyFile> {
-  try {
-    const { importDefault } = await import('@retake/runner/config')
-    const data = await importDefault(path.resolve(file))
-    return { file, data, positionOf: () => undefined }
-  } catch (error) {
-    const said = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
-    throw policyFileErrors.POLICY_UNREADABLE(file, said ?? '')
-  }
 }
 
 export interface LocatedProblem extends DataProblem {

@@ -6,7 +6,6 @@ import {
   type GuardStatus,
   readGuards,
   rebuildError,
-  type RunView,
   type Step,
   type Tape,
   type GuardVerdict,
@@ -44,7 +43,9 @@ export function backTest(policies: readonly Policy[], runs: readonly RunCalls[])
       const judgement = judgements[index]
       if (judgement === undefined) continue
       if (call.started) {
-        if (isStricter(judgement.verdict, call.verdict)) newlyBlocked.push({ call, judgement })
+        // A call that needed approval then and now has not changed.
+        if (judgement.verdict === 'deny' || (judgement.verdict === 'ask' && call.verdict !== 'ask'))
+          newlyBlocked.push({ call, judgement })
       } else if (call.status === 'denied' && call.isByPolicy && judgement.verdict === 'allow')
         newlyAllowed.push({ call, judgement })
     }
@@ -52,10 +53,6 @@ export function backTest(policies: readonly Policy[], runs: readonly RunCalls[])
   const calls = runs.reduce((sum, run) => sum + run.calls.length, 0)
   return { runs: runs.length, calls, newlyBlocked, newlyAllowed }
 }
-
-/** A call that needed approval then and now has not changed. */
-const isStricter = (verdict: GuardVerdict, then: GuardVerdict): boolean =>
-  verdict === 'deny' || (verdict === 'ask' && then !== 'ask')
 
 /** A tool call on a tape, as a policy sees it. */
 export interface RecordedCall {
@@ -90,12 +87,16 @@ export function recordedRun(file: string) {
   const guarded = new Map(calls.map((call) => [call.callSeq, call]))
   const policies = new Set(guards.flatMap(({ policy }) => policy.policies.map(nameOf)))
   const steps = view.steps.filter(({ kind }) => kind === 'tool')
+  const last = tape.count > 0 ? endOf(tape) : undefined
   return {
     id: tape.run.id,
     file,
     startedAt: tape.run.startedAt,
     /** True if the run ended without an error. */
-    hasPassed: hasPassed(tape, view),
+    hasPassed:
+      last?.type !== 'end' || last.error !== undefined || last.signal !== undefined
+        ? false
+        : (last.exitCode ?? 0) === 0 && view.steps.every(({ state }) => state !== 'in doubt'),
     calls: [
       ...steps.map((step) => {
         const call = step.inferred ? undefined : guarded.get(step.seq)
@@ -191,12 +192,6 @@ function unguardedCall(tape: Tape, step: Step): RecordedCall {
 }
 
 const nameOf = (policy: unknown): string => (policy as { readonly name?: string }).name ?? ''
-
-function hasPassed(tape: Tape, view: RunView): boolean {
-  const last = tape.count > 0 ? endOf(tape) : undefined
-  if (last?.type !== 'end' || last.error !== undefined || last.signal !== undefined) return false
-  return (last.exitCode ?? 0) === 0 && view.steps.every(({ state }) => state !== 'in doubt')
-}
 
 function endOf(tape: Tape) {
   for (let seq = tape.count - 1; seq >= Math.max(0, tape.count - 3); seq -= 1) {

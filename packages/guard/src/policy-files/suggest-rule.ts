@@ -142,7 +142,12 @@ function knownOf(
   ofTool: readonly RecordedCall[],
 ) {
   const before = new Set(run.calls.slice(0, at).map((call) => call.tool))
-  const usual = new Set(passing.flatMap(({ calls }) => toolsBefore(calls, tool)))
+  const usual = new Set(
+    passing.flatMap(({ calls }) => {
+      const last = calls.findLastIndex((call) => call.tool === tool)
+      return last < 0 ? [] : calls.slice(0, last).map((call) => call.tool)
+    }),
+  )
   const nth = run.calls.slice(0, at + 1).filter((call) => call.tool === tool).length
   const most = Math.max(
     0,
@@ -155,11 +160,6 @@ function knownOf(
     /** Set if the bad call is the nth of its tool, and no passing run has as many. */
     isNth: nth > 1 && nth > most ? nth : undefined,
   }
-}
-
-function toolsBefore(calls: readonly RecordedCall[], tool: string): string[] {
-  const last = calls.findLastIndex((call) => call.tool === tool)
-  return last < 0 ? [] : calls.slice(0, last).map((call) => call.tool)
 }
 
 const SHOWN = 4

@@ -141,7 +141,17 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
     })
   }
   const number = (test: (number: number | bigint) => boolean): FitTest =>
-    ifGiven((value) => numberFit(value, test))
+    ifGiven((value) => {
+      // Compares a number. Numeric text can fail the test but not pass it; other values are
+      // unknown.
+      if (typeof value === 'bigint') return fitIf(test(value))
+      if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))
+      if (typeof value === 'string' && value.trim() !== '') {
+        // Programs parse `1e3`, `0x10` and `1_000` differently.
+        return /^[+-]?\d+(?:\.\d+)?$/.test(value.trim()) && !test(Number(value)) ? NO : UNKNOWN
+      }
+      return UNKNOWN
+    })
   const size = (test: (size: number) => boolean): FitTest =>
     ifGiven((value) => {
       const found = sizeOf(value)
@@ -273,17 +283,6 @@ function membersOf(value: unknown): Iterable<unknown> {
   if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat()
   if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>
   return [...Object.keys(value), ...(Object.values(value) as unknown[])]
-}
-
-/** Compares a number. Numeric text can fail the test but not pass it; other values are unknown. */
-function numberFit(value: unknown, test: (number: number | bigint) => boolean): Fit {
-  if (typeof value === 'bigint') return fitIf(test(value))
-  if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))
-  if (typeof value === 'string' && value.trim() !== '') {
-    // Programs parse `1e3`, `0x10` and `1_000` differently.
-    return /^[+-]?\d+(?:\.\d+)?$/.test(value.trim()) && !test(Number(value)) ? NO : UNKNOWN
-  }
-  return UNKNOWN
 }
 
 /** A text by its appearance: without case, invisible characters, outer white space and final dots. */

@@ -223,7 +223,15 @@ export function policyHash(policies: readonly Policy[], folder = process.cwd()):
 
 /** A copy with relative paths and without undefined members. */
 function portable(data: unknown, folder: string): unknown {
-  if (typeof data === 'string') return portablePath(data, folder)
+  if (typeof data === 'string') {
+    if (data === folder) return '.'
+    if (!data.startsWith(folder)) return data
+    const rest = data.slice(folder.length)
+    const isBelow = folder.endsWith(path.sep) || rest.startsWith(path.sep) || rest.startsWith('/')
+    if (!isBelow) return data
+    const relative = rest.replace(/^[/\\]+/, '').replaceAll(path.sep, '/')
+    return relative === '' ? '.' : relative
+  }
   if (Array.isArray(data)) return data.map((each) => portable(each, folder))
   if (typeof data !== 'object' || data === null) return data
   const prototype: unknown = Object.getPrototypeOf(data)
@@ -233,16 +241,6 @@ function portable(data: unknown, folder: string): unknown {
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => [key, portable(value, folder)]),
   )
-}
-
-function portablePath(text: string, folder: string): string {
-  if (text === folder) return '.'
-  if (!text.startsWith(folder)) return text
-  const rest = text.slice(folder.length)
-  const isBelow = folder.endsWith(path.sep) || rest.startsWith(path.sep) || rest.startsWith('/')
-  if (!isBelow) return text
-  const relative = rest.replace(/^[/\\]+/, '').replaceAll(path.sep, '/')
-  return relative === '' ? '.' : relative
 }
 
 /** A call with times, which may be any increasing numbers, such as those of events. */

@@ -213,7 +213,14 @@ export class CompiledRule {
       )
     if (tainted !== undefined) {
       const taint = taintOf(tainted)
-      const index = taintIndex(lookBack, taint)
+      // Rules that track the same text share an index.
+      const { taints } = lookBack
+      const from = [...namesOf(taint.from)].toSorted()
+      const minLength = taint.minLength ?? DEFAULT_TAINT_LENGTH
+      const known = taints.findIndex(
+        (each) => each.minLength === minLength && namesOf(each.from).join('\0') === from.join('\0'),
+      )
+      const index = known >= 0 ? known : taints.push({ from, minLength }) - 1
       const paths = taint.in === undefined ? [] : namesOf(taint.in)
       this.#taint = { index, paths: paths.map((path) => new ArgumentPath(path)) }
     }
@@ -257,16 +264,6 @@ export class CompiledRule {
     const { within } = this.rule
     return within === undefined ? undefined : history.number - within + 1
   }
-}
-
-/** Rules that track the same text share an index. */
-function taintIndex({ taints }: LookBackList, taint: Taint): number {
-  const from = [...namesOf(taint.from)].toSorted()
-  const minLength = taint.minLength ?? DEFAULT_TAINT_LENGTH
-  const known = taints.findIndex(
-    (each) => each.minLength === minLength && namesOf(each.from).join('\0') === from.join('\0'),
-  )
-  return known >= 0 ? known : taints.push({ from, minLength }) - 1
 }
 
 export const namesOf = (names: Names): readonly string[] =>

@@ -290,7 +290,22 @@ export function checkPolicy(
   const check = new DataCheck()
   const hint = mistakenFor(data, isFile)
   if (hint !== undefined) return [{ path: [], message: hint }]
-  const circle = findCircle(data)
+  // Path of a value that contains itself, which YAML aliases can cause.
+  const around = new Set<object>()
+  const whole = new Set<object>()
+  const look = (value: unknown, path: DataPath): DataPath | undefined => {
+    if (typeof value !== 'object' || value === null || whole.has(value)) return undefined
+    if (around.has(value)) return path
+    around.add(value)
+    for (const [key, member] of Object.entries(value)) {
+      const found = look(member, [...path, Array.isArray(value) ? Number(key) : key])
+      if (found !== undefined) return found
+    }
+    around.delete(value)
+    whole.add(value)
+    return undefined
+  }
+  const circle = look(data, [])
   if (circle !== undefined) return [{ path: circle, message: 'It contains itself.' }]
   // Only files have presets. The reader of the file replaces them by policies.
   objectOf(isFile ? { ...POLICY, presets: () => {} } : POLICY, 'A policy')(check, [], data)
@@ -322,25 +337,6 @@ function mistakenFor(data: unknown, isFile: boolean): string | undefined {
     : undefined
 }
 
-/** Path of a value that contains itself, which YAML aliases can cause. */
-function findCircle(data: unknown): DataPath | undefined {
-  const around = new Set<object>()
-  const whole = new Set<object>()
-  const look = (value: unknown, path: DataPath): DataPath | undefined => {
-    if (typeof value !== 'object' || value === null || whole.has(value)) return undefined
-    if (around.has(value)) return path
-    around.add(value)
-    for (const [key, member] of Object.entries(value)) {
-      const found = look(member, [...path, Array.isArray(value) ? Number(key) : key])
-      if (found !== undefined) return found
-    }
-    around.delete(value)
-    whole.add(value)
-    return undefined
-  }
-  return look(data, [])
-}
-
 export const ruleVerdict = (rule: Rule): GuardVerdict =>
   rule.deny !== undefined ? 'deny' : rule.ask !== undefined ? 'ask' : 'allow'
 
@@ -355,8 +351,32 @@ function checkRules(check: DataCheck, path: DataPath, data: unknown): void {
     checkRule(check, [...path, index], each)
     if (check.problems.length === before) usable.push({ index, rule: each as Rule })
   }
-  checkIds(check, data)
-  checkReach(check, usable)
+  const seen = new Map<string, number>()
+  for (const [index, rule] of data.entries()) {
+    const id: unknown =
+      typeof rule === 'object' && rule !== null && 'id' in rule ? rule.id : undefined
+    const name = typeof id === 'string' ? id : String(index + 1)
+    const first = seen.get(name)
+    if (first !== undefined)
+      check.add(
+        ['rules', index, ...(typeof id === 'string' ? ['id'] : [])],
+        `Rule ${first + 1} has the same id "${name}".`,
+      )
+    else seen.set(name, index)
+  }
+
+  // Reports rules that an earlier rule makes unreachable.
+  const open: { readonly index: number; readonly names: Names }[] = []
+  for (const { index, rule } of usable) {
+    const names = rule[ruleVerdict(rule)] ?? []
+    const before = open.find((each) => coversNames(each.names, names))
+    if (before !== undefined)
+      check.add(
+        ['rules', index],
+        `It is never reached: rule ${before.index + 1} decides every call of ${[before.names].flat().join(', ')}.`,
+      )
+    if (NARROWING.every((key) => rule[key] === undefined)) open.push({ index, names })
+  }
 }
 
 function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
@@ -423,38 +443,4 @@ function checkTools(
 function checkPath(check: DataCheck, at: DataPath, text: string): void {
   const problem = pathProblem(text)
   if (problem !== undefined) check.add(at, problem)
-}
-
-function checkIds(check: DataCheck, rules: readonly unknown[]): void {
-  const seen = new Map<string, number>()
-  for (const [index, rule] of rules.entries()) {
-    const id: unknown =
-      typeof rule === 'object' && rule !== null && 'id' in rule ? rule.id : undefined
-    const name = typeof id === 'string' ? id : String(index + 1)
-    const first = seen.get(name)
-    if (first !== undefined)
-      check.add(
-        ['rules', index, ...(typeof id === 'string' ? ['id'] : [])],
-        `Rule ${first + 1} has the same id "${name}".`,
-      )
-    else seen.set(name, index)
-  }
-}
-
-/** Reports rules that an earlier rule makes unreachable. */
-function checkReach(
-  check: DataCheck,
-  rules: readonly { readonly index: number; readonly rule: Rule }[],
-): void {
-  const open: { readonly index: number; readonly names: Names }[] = []
-  for (const { index, rule } of rules) {
-    const names = rule[ruleVerdict(rule)] ?? []
-    const before = open.find((each) => coversNames(each.names, names))
-    if (before !== undefined)
-      check.add(
-        ['rules', index],
-        `It is never reached: rule ${before.index + 1} decides every call of ${[before.names].flat().join(', ')}.`,
-      )
-    if (NARROWING.every((key) => rule[key] === undefined)) open.push({ index, names })
-  }
 }

@@ -432,7 +432,16 @@ class TextIndex {
   }
 
   #put(low: number, high: number, source: number): void {
-    if (this.#used * 2 >= this.#slots) this.#grow()
+    if (this.#used * 2 >= this.#slots) {
+      const [low, high, source] = [this.#low, this.#high, this.#source]
+      this.#slots *= 2
+      this.#low = new Int32Array(this.#slots)
+      this.#high = new Int32Array(this.#slots)
+      this.#source = new Int32Array(this.#slots)
+      this.#used = 0
+      for (const [slot, from] of source.entries())
+        if (from !== 0) this.#put(low[slot] ?? 0, high[slot] ?? 0, from)
+    }
     const mask = this.#slots - 1
     let slot = spread(low, high) & mask
     for (; this.#source[slot] !== 0; slot = (slot + 1) & mask)
@@ -441,17 +450,6 @@ class TextIndex {
     this.#high[slot] = high
     this.#source[slot] = source
     this.#used += 1
-  }
-
-  #grow(): void {
-    const [low, high, source] = [this.#low, this.#high, this.#source]
-    this.#slots *= 2
-    this.#low = new Int32Array(this.#slots)
-    this.#high = new Int32Array(this.#slots)
-    this.#source = new Int32Array(this.#slots)
-    this.#used = 0
-    for (const [slot, from] of source.entries())
-      if (from !== 0) this.#put(low[slot] ?? 0, high[slot] ?? 0, from)
   }
 }
 

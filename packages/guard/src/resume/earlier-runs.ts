@@ -337,7 +337,14 @@ function familyOf(file: string, name: string): readonly Tape[] {
   const links = linksOf(latest)
   const earlier = links.map((link) => openLinked(dir, link, latest.run.id))
   const tapes = [latest, ...earlier].toReversed()
-  for (const tape of tapes) check(tape)
+  for (const tape of tapes) {
+    const { problem } = tape.verify()
+    if (problem !== undefined) throw resumeErrors.RESUME_TAPE_CORRUPT(tape.path, problem)
+    const { durability, startedAt } = tape.run
+    const bootedAt = Date.now() - os.uptime() * 1000
+    if (durability === 'process' && tape.status === 'truncated' && startedAt < bootedAt)
+      throw resumeErrors.RESUME_NOT_DURABLE(tape.path)
+  }
   return tapes.map(revealed)
 }
 
@@ -362,13 +369,4 @@ function revealed(tape: Tape): Tape {
   if (redaction !== undefined && redactionOf(opened) === undefined)
     throw resumeErrors.RESUME_KEY_MISSING(tape.path, redaction.key)
   return opened
-}
-
-function check(tape: Tape): void {
-  const { problem } = tape.verify()
-  if (problem !== undefined) throw resumeErrors.RESUME_TAPE_CORRUPT(tape.path, problem)
-  const { durability, startedAt } = tape.run
-  const bootedAt = Date.now() - os.uptime() * 1000
-  if (durability === 'process' && tape.status === 'truncated' && startedAt < bootedAt)
-    throw resumeErrors.RESUME_NOT_DURABLE(tape.path)
 }

@@ -81,10 +81,16 @@ function workingFolder(): string {
 function look(folder: string): GuardEnvironment {
   const git = gitState(folder)
   const lockfile = findLockfile(folder)
+  // Versions of this package and of the engine.
+  const versions: Record<string, string> = {}
+  for (const url of [import.meta.url, import.meta.resolve('@retake/tape')]) {
+    const found = packageOf(url)
+    if (found !== undefined) versions[found.name] = found.version
+  }
   return {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
-    retake: retakeVersions(),
+    retake: versions,
     ...(git && { git }),
     ...(lockfile && { lockfile }),
   }
@@ -114,16 +120,6 @@ function findLockfile(folder: string): GuardEnvironment['lockfile'] {
     // The lockfile cannot be read.
   }
   return undefined
-}
-
-/** Versions of this package and of the engine. */
-function retakeVersions(): Record<string, string> {
-  const versions: Record<string, string> = {}
-  for (const url of [import.meta.url, import.meta.resolve('@retake/tape')]) {
-    const found = packageOf(url)
-    if (found !== undefined) versions[found.name] = found.version
-  }
-  return versions
 }
 
 function packageOf(url: string): { name: string; version: string } | undefined {

@@ -251,7 +251,16 @@ export class GuardTapes {
     if (!this.#isEnded) {
       this.#isEnded = true
       const inDoubt = this.inDoubt()
-      if (inDoubt.length > 0) this.#recordLeftOpen(inDoubt)
+      if (inDoubt.length > 0) {
+        const calls = inDoubt.map(({ tool, fingerprint, occurrence, from }) => ({
+          tool,
+          fingerprint,
+          occurrence,
+          from,
+        }))
+        const session = this.#own?.session ?? currentSession()
+        if (session) attachNote(session, 'leftOpen', { guard: this.#options.name, calls }, false)
+      }
       this.#own?.end(outcome())
       this.#earlier?.release()
       this.#leftOpen = inDoubt
@@ -411,17 +420,6 @@ export class GuardTapes {
     releaseOnExit(this.#earlier)
     this.spending.restore(this.#earlier)
     this.onResume(this.#earlier.calls.of(name))
-  }
-
-  #recordLeftOpen(inDoubt: readonly CallInDoubt[]): void {
-    const calls = inDoubt.map(({ tool, fingerprint, occurrence, from }) => ({
-      tool,
-      fingerprint,
-      occurrence,
-      from,
-    }))
-    const session = this.#own?.session ?? currentSession()
-    if (session) attachNote(session, 'leftOpen', { guard: this.#options.name, calls }, false)
   }
 }
 

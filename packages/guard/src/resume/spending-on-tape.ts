@@ -63,7 +63,14 @@ export class RunSpending {
     const later = spending.from(at)
     this.limiter.restore(later)
     // The tape of a branch lacks the later spending of its parent.
-    if (own !== tape.path) this.#recordLater(run, later)
+    if (own !== tape.path) {
+      const tools = new Map<string | undefined, Amount>()
+      for (const { tool, amount } of later) tools.set(tool, sum(tools.get(tool) ?? NOTHING, amount))
+      for (const [tool, amount] of tools) {
+        const usage = toUsage(amount)
+        if (usage) this.#note(run, { usage, ...(tool !== undefined && { tool }) })
+      }
+    }
   }
 
   /** The earlier cost of a call that the same run repeats. */
@@ -99,15 +106,6 @@ export class RunSpending {
   recordFor({ session, id: op }: Operation, tool: string, amount: Amount): void {
     const usage = toUsage(amount)
     if (usage !== undefined) outsideRuns(() => this.#note(session, { usage, tool, op }))
-  }
-
-  #recordLater(run: Session, later: readonly Spent[]): void {
-    const tools = new Map<string | undefined, Amount>()
-    for (const { tool, amount } of later) tools.set(tool, sum(tools.get(tool) ?? NOTHING, amount))
-    for (const [tool, amount] of tools) {
-      const usage = toUsage(amount)
-      if (usage) this.#note(run, { usage, ...(tool !== undefined && { tool }) })
-    }
   }
 
   #note(session: Session, spent: Omit<GuardNotes['spent'], 'guard'>): void {

@@ -36,18 +36,14 @@ function isSmallJson(value: unknown): boolean {
     if (Array.isArray(each))
       // The array has neither holes nor extra properties.
       return each.length <= left && Object.keys(each).length === each.length && each.every(look)
-    return isPlain(each) && Object.values(each).every(look)
+    const prototype: unknown = Object.getPrototypeOf(each)
+    return (prototype === Object.prototype || prototype === null) && Object.values(each).every(look)
   }
   return look(value)
 }
 
 const VALUES_MAX = 100
 const TEXT_MAX = 10_000
-
-const isPlain = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
 
 /**
  * Receives values. Calls `end` when the pipe is closed or a frame is invalid. Does not use Node's

@@ -1,4 +1,4 @@
-import { DIR_OPTION, type Options, type Verb } from '@retake/runner/command-line'
+import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
 import path from 'node:path'
 import {
   approvalPublicKey,
@@ -39,21 +39,34 @@ call waits if an \`ask\` rule matches it and the guard has \`approval: { ask: 'v
       console.log(approvalPublicKey().trim())
       return 0
     }
-    if (what === undefined) return list(waiting, options.json)
-    return decide(waiting, what === 'approve', id, options)
+    if (what === undefined) {
+      const json = options.json
+      const width = widthOf(process.stdout)
+      if (json) for (const each of waiting) printJson(jsonOf(each))
+      else if (waiting.length === 0) process.stderr.write('no call waits for approval\n')
+      else console.log(waiting.map((each) => waitingLines(each, width).join('\n')).join('\n\n'))
+      return 0
+    }
+    const approved = what === 'approve'
+    // An empty id, as from an unset variable, must not match the only call.
+    const matches = id === '' ? [] : waiting.filter(({ of }) => of.startsWith(id))
+    const [found] = matches
+    if (found === undefined || matches.length > 1) throw cliErrors.APPROVAL_NOT_PENDING(id)
+    const reason = options.text('reason')
+    const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
+    if (!decideApproval(found.tape, found.of, decision, Date.now()))
+      throw cliErrors.APPROVAL_NOT_PENDING(id)
+    if (options.json) printJson({ ...jsonOf(found), ...decision })
+    else
+      process.stderr.write(
+        `${approved ? 'approved' : 'refused'}: ${printable(found.request.tool)} in run ${path.basename(found.tape, '.tape')}\n`,
+      )
+    return 0
   },
 } satisfies Verb
 
 interface Waiting extends PendingApproval {
   readonly tape: string
-}
-
-function list(waiting: readonly Waiting[], json: boolean): number {
-  const width = widthOf(process.stdout)
-  if (json) for (const each of waiting) printJson(jsonOf(each))
-  else if (waiting.length === 0) process.stderr.write('no call waits for approval\n')
-  else console.log(waiting.map((each) => waitingLines(each, width).join('\n')).join('\n\n'))
-  return 0
 }
 
 function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
@@ -65,28 +78,6 @@ function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
     ...leadLines('  why   ', why, width),
     ...argumentLines(args, request.lastApproved).map((line) => `  ${line}`),
   ].map(printable)
-}
-
-function decide(
-  waiting: readonly Waiting[],
-  approved: boolean,
-  id: string,
-  options: Options,
-): number {
-  // An empty id, as from an unset variable, must not match the only call.
-  const matches = id === '' ? [] : waiting.filter(({ of }) => of.startsWith(id))
-  const [found] = matches
-  if (found === undefined || matches.length > 1) throw cliErrors.APPROVAL_NOT_PENDING(id)
-  const reason = options.text('reason')
-  const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
-  if (!decideApproval(found.tape, found.of, decision, Date.now()))
-    throw cliErrors.APPROVAL_NOT_PENDING(id)
-  if (options.json) printJson({ ...jsonOf(found), ...decision })
-  else
-    process.stderr.write(
-      `${approved ? 'approved' : 'refused'}: ${printable(found.request.tool)} in run ${path.basename(found.tape, '.tape')}\n`,
-    )
-  return 0
 }
 
 const jsonOf = ({ request, of, tape }: Waiting): object => ({

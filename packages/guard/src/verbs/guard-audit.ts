@@ -248,7 +248,11 @@ function auditLines({ tape, guards, calls, savings }: Audit, look: Look): string
   const saved = savingsLine(savings)
   return [
     ...tapeLines(tape, look),
-    ...guards.flatMap((guard) => guardLines(guard)),
+    ...guards.flatMap((guard) => [
+      '',
+      `guard      ${printableLine(guard.guard)}`,
+      ...guardFacts(guard).map(([name, value]) => `${name.padEnd(9)}  ${printableLine(value)}`),
+    ]),
     '',
     ...(calls.length === 0 ? ['No guarded call is on this tape.'] : callLines(calls, look)),
     '',
@@ -276,12 +280,6 @@ const SIGNATURES: Readonly<Record<SignatureState, string>> = {
   invalid: 'SIGNATURE INVALID',
   unchecked: 'signature not checked',
 }
-
-const guardLines = (guard: GuardOnTape): string[] => [
-  '',
-  `guard      ${printableLine(guard.guard)}`,
-  ...guardFacts(guard).map(([name, value]) => `${name.padEnd(9)}  ${printableLine(value)}`),
-]
 
 function guardFacts({ policy, environment, resumes = [] }: GuardOnTape): [string, string][] {
   const { node, platform, retake, git, lockfile } = environment

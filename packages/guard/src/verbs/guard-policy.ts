@@ -11,7 +11,6 @@ import {
 } from '@retake/runner/terminal'
 import {
   backTest,
-  type BackTest,
   type ChangedCall,
   type RecordedCall,
   recordedRun,
@@ -67,15 +66,6 @@ function evidenceLines(suggestion: Suggestion): string[] {
       'Found no other run that passed, so the rule was not checked against any. Choose a folder of runs with --tapes.',
     ],
   )
-}
-
-function backTestLines(result: BackTest, look: Look): string[] {
-  const { runs, calls, newlyBlocked, newlyAllowed } = result
-  return [
-    ...section('newly blocked', newlyBlocked, 'red', look),
-    ...section('newly allowed', newlyAllowed, 'yellow', look),
-    `${plural(calls, 'call')} in ${plural(runs, 'run')}: ${newlyBlocked.length} newly blocked, ${newlyAllowed.length} newly allowed`,
-  ]
 }
 
 /** Columns that a narrow terminal omits: verdict, then rule. */
@@ -165,7 +155,14 @@ async function test(file: string, options: Options): Promise<number> {
   const result = backTest(policies, recordedRuns(tapesFolder(options)))
   const newlyBlocked = result.newlyBlocked.map(changedJson)
   const newlyAllowed = result.newlyAllowed.map(changedJson)
-  options.print({ ...result, newlyBlocked, newlyAllowed }, (look) => backTestLines(result, look))
+  options.print({ ...result, newlyBlocked, newlyAllowed }, (look) => {
+    const { runs, calls, newlyBlocked, newlyAllowed } = result
+    return [
+      ...section('newly blocked', newlyBlocked, 'red', look),
+      ...section('newly allowed', newlyAllowed, 'yellow', look),
+      `${plural(calls, 'call')} in ${plural(runs, 'run')}: ${newlyBlocked.length} newly blocked, ${newlyAllowed.length} newly allowed`,
+    ]
+  })
   return newlyBlocked.length > blocked || newlyAllowed.length > allowed ? FOUND : 0
 }
 

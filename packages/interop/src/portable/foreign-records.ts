@@ -103,6 +103,9 @@ function spanOf(parts: SpanParts): Span {
   const kind = filledText(parts.kind)
     ?.replace(/^SPAN_KIND_/i, '')
     .toLowerCase() as SpanKindName
+  const service = filledText(parts.service) ?? parts.scope
+  const known = services.get(service) ?? { attributes: { 'service.name': service } }
+  if (services.size < 1000) services.set(service, known)
   return {
     traceId,
     spanId,
@@ -120,18 +123,13 @@ function spanOf(parts: SpanParts): Span {
       parts.error === undefined || parts.error === false
         ? { code: parts.isOk === true ? 1 : 0 }
         : { code: 2, message: filledText(parts.error) ?? 'error' },
-    resource: resourceOf(filledText(parts.service) ?? parts.scope),
+    resource: known,
     scope: { name: parts.scope },
   }
 }
 
 /** Spans of one service share a resource. */
 const services = new Map<string, Span['resource']>()
-function resourceOf(service: string): Span['resource'] {
-  const known = services.get(service) ?? { attributes: { 'service.name': service } }
-  if (services.size < 1000) services.set(service, known)
-  return known
-}
 
 /** Fields without an attribute, under the tool's name. `used`: names of all other fields. */
 const restOf = (prefix: string, record: JsonObject, used: string): SpanAttributes =>

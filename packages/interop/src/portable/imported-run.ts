@@ -84,7 +84,10 @@ export class ImportedRun {
     this.#entries = entries.toSorted((left, right) => compare(left.start, right.start))
     this.#byId = new Map(entries.map((entry) => [entry.spanId, entry]))
     this.#origin = this.#entries[0]?.start ?? 0n
-    this.#root = this.#findRoot()
+    // The root span: the first whose parent is unknown.
+    this.#root =
+      this.#entries.find(({ parentSpanId }) => parentSpanId === undefined) ??
+      this.#entries.find(({ parentSpanId = '' }) => !this.#byId.has(parentSpanId))
     const root = this.#root?.load()
     const input = root && filledText(root.attributes['input.value'])
     this.#writer = TapeWriter.create(
@@ -104,7 +107,10 @@ export class ImportedRun {
   }
 
   write(): void {
-    const inner = this.#scopesWithSteps()
+    const inner = new Set<string>()
+    for (const entry of this.#entries)
+      if (isStep(entry)) for (const { spanId } of this.#ancestors(entry)) inner.add(spanId)
+
     try {
       for (const { entry, isEnd, at } of edgesOf(this.#entries)) {
         this.#now = msBetween(String(this.#origin), String(at))
@@ -127,21 +133,6 @@ export class ImportedRun {
       this.#writer.close()
       throw error
     }
-  }
-
-  /** The root span: the first whose parent is unknown. */
-  #findRoot(): SpanEntry | undefined {
-    return (
-      this.#entries.find(({ parentSpanId }) => parentSpanId === undefined) ??
-      this.#entries.find(({ parentSpanId = '' }) => !this.#byId.has(parentSpanId))
-    )
-  }
-
-  #scopesWithSteps(): ReadonlySet<string> {
-    const found = new Set<string>()
-    for (const entry of this.#entries)
-      if (isStep(entry)) for (const { spanId } of this.#ancestors(entry)) found.add(spanId)
-    return found
   }
 
   /** Enclosing spans, innermost first. Stops at a missing parent or a cycle. */

@@ -67,7 +67,10 @@ export class JsonStream {
         if (this.#isText) {
           if (!this.#text(byte)) continue
           this.#keep(chunk.subarray(from, at))
-          this.#endKey()
+          const level = this.#levels.at(-1)
+          if (level !== undefined) level.key = this.#takeText() ?? ''
+          this.#state = 'colon'
+
           continue
         }
       }
@@ -203,12 +206,6 @@ export class JsonStream {
     this.#isLost = false
     if (text === undefined || this.#isTooDeep) this.visitor.broken()
     else this.visitor.taken(this.#path, text)
-  }
-
-  #endKey(): void {
-    const level = this.#levels.at(-1)
-    if (level !== undefined) level.key = this.#takeText() ?? ''
-    this.#state = 'colon'
   }
 
   #leave(isArray: boolean): void {

@@ -33,6 +33,8 @@ export function decodeSpan(
   if (start === undefined) throw new BrokenSpan('spans without a start time')
   const end = nanos(member(given, 'endTimeUnixNano'))
   const traceState = text(member(given, 'traceState'))
+  const { code, message } = recordOf(given['status'])
+  const number = typeof code === 'string' ? STATUS_NAMES.indexOf(code) : code
   return {
     traceId,
     spanId,
@@ -44,7 +46,10 @@ export function decodeSpan(
     attributes: decodeAttributes(given['attributes']),
     events: list(given['events']).map(decodeEvent),
     links: list(given['links']).flatMap(decodeLink),
-    status: decodeStatus(given['status']),
+    status: {
+      code: number === 1 || number === 2 ? number : 0,
+      ...(typeof message === 'string' && message !== '' && { message }),
+    },
     ...(traceState !== '' && { traceState }),
     resource,
     scope,
@@ -65,14 +70,6 @@ function decodeLink(link: JsonObject): SpanLink[] {
 }
 
 const STATUS_NAMES = ['STATUS_CODE_UNSET', 'STATUS_CODE_OK', 'STATUS_CODE_ERROR']
-function decodeStatus(status: unknown): Span['status'] {
-  const { code, message } = recordOf(status)
-  const number = typeof code === 'string' ? STATUS_NAMES.indexOf(code) : code
-  return {
-    code: number === 1 || number === 2 ? number : 0,
-    ...(typeof message === 'string' && message !== '' && { message }),
-  }
-}
 
 const KIND_NAMES = SPAN_KINDS.map((kind) => `SPAN_KIND_${kind.toUpperCase()}`)
 const kindNumber = (kind: unknown): number =>

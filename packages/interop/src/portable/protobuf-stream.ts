@@ -167,7 +167,12 @@ export class ProtobufStream {
   /** Reads one field. Returns false if more bytes are needed. */
   #step(): boolean {
     while (this.#left.at(-1) === 0) this.#left.pop()
-    if (this.#skip > 0) return this.#skipSome()
+    if (this.#skip > 0) {
+      const some = Math.min(this.#skip, this.#pending.length)
+      this.#consume(some)
+      this.#skip -= some
+      return some > 0
+    }
     const reader = { at: 0 }
     const tag = this.#number(reader)
     if (tag === undefined) return false
@@ -178,7 +183,15 @@ export class ProtobufStream {
     const number = tag >>> 3
     if (isBytes && container?.inner === number && this.#left.length < 2) {
       this.#consume(reader.at)
-      this.#enter(size)
+      const around = this.#left.at(-1)
+      if (around !== undefined && size > around) throw new BrokenMessage('longer than its parent')
+      if (around !== undefined) this.#left[this.#left.length - 1] = around - size
+      this.#left.push(size)
+
+      // A message without a resource or scope has an empty one.
+      if (this.#left.length === 1) this.visitor.resource({})
+      else this.visitor.scope({})
+
       return true
     }
     const isSpan = isBytes && container?.inner === number
@@ -209,23 +222,6 @@ export class ProtobufStream {
       if (!(error instanceof BrokenMessage)) throw error
       this.visitor.broken()
     }
-  }
-
-  #enter(size: number): void {
-    const around = this.#left.at(-1)
-    if (around !== undefined && size > around) throw new BrokenMessage('longer than its parent')
-    if (around !== undefined) this.#left[this.#left.length - 1] = around - size
-    this.#left.push(size)
-    // A message without a resource or scope has an empty one.
-    if (this.#left.length === 1) this.visitor.resource({})
-    else this.visitor.scope({})
-  }
-
-  #skipSome(): boolean {
-    const some = Math.min(this.#skip, this.#pending.length)
-    this.#consume(some)
-    this.#skip -= some
-    return some > 0
   }
 
   #fixedSize(wireType: number, reader: { at: number }): number | undefined {

@@ -134,7 +134,15 @@ export class SpanSpool implements SpanSink {
       (least, { start }) => (start < least ? start : least),
       entries[0]?.start ?? 0n,
     )
-    const id = runIdOf(traceId, epochMsOf(String(first)))
+    // Start time, and letters derived from the trace, so that it is imported only once.
+    const startedAt = epochMsOf(String(first))
+    const time = new Date(startedAt).toISOString().replace(/[-:]/g, '')
+    const digest = createHash('sha256').update(traceId).digest()
+    const letters = Array.from(
+      digest.subarray(0, 6),
+      (byte) => 'abcdefghijkmnpqrstuvwxyz'[byte % 24],
+    )
+    const id = `${time.slice(0, 8)}-${time.slice(9, 15)}-${letters.join('')}`
     const file = this.store.pathOf(id)
     const imported = { run: id, trace: traceId, spans: entries.length }
     const known = existsSync(file) ? attempt(() => openOwnTape(file).details.imported) : undefined
@@ -159,12 +167,4 @@ export class SpanSpool implements SpanSink {
     closeSync(this.#file)
     rmSync(this.#folder, { recursive: true, force: true })
   }
-}
-
-/** Start time, and letters derived from the trace, so that it is imported only once. */
-function runIdOf(traceId: string, startedAt: number): string {
-  const time = new Date(startedAt).toISOString().replace(/[-:]/g, '')
-  const digest = createHash('sha256').update(traceId).digest()
-  const letters = Array.from(digest.subarray(0, 6), (byte) => 'abcdefghijkmnpqrstuvwxyz'[byte % 24])
-  return `${time.slice(0, 8)}-${time.slice(9, 15)}-${letters.join('')}`
 }

@@ -244,7 +244,10 @@ class RunSpans {
         'gen_ai.request.model': model,
         'gen_ai.response.model': model,
         'gen_ai.response.finish_reasons': finishReason === undefined ? undefined : [finishReason],
-        'gen_ai.response.time_to_first_chunk': seconds(step.timeToFirstChunkMs),
+        'gen_ai.response.time_to_first_chunk':
+          step.timeToFirstChunkMs === undefined
+            ? undefined
+            : Math.round(step.timeToFirstChunkMs * 1000) / 1_000_000,
         'gen_ai.conversation.id': this.view.id,
         'gen_ai.usage.input_tokens': input,
         'gen_ai.usage.output_tokens': usage?.output,
@@ -424,9 +427,6 @@ const errorTypeOf = (step: Step): string =>
   step.failure?.name ??
   statusOf(step) ??
   (step.kind === 'tool' && step.mcp() !== undefined ? 'tool_error' : step.state)
-
-const seconds = (ms: number | undefined): number | undefined =>
-  ms === undefined ? undefined : Math.round(ms * 1000) / 1_000_000
 
 const jsonText = (value: unknown): string | undefined =>
   value === undefined ? undefined : (JSON.stringify(plainValue(value)) ?? undefined)

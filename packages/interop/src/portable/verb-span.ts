@@ -28,21 +28,18 @@ export async function sendVerbSpan(done: EndedVerb): Promise<void> {
     scope: { name: 'retake.cli', version: version() },
   }
   using deadline = new Deadline({ ms: SEND_MS })
+  // Pairs like `name=value`, separated by commas, with encoded values.
   await sendSpans([span], tracesUrl(endpoint), {
     encoding: 'protobuf',
-    headers: headersOf(process.env['OTEL_EXPORTER_OTLP_HEADERS'] ?? ''),
+    headers: Object.fromEntries(
+      (process.env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '').split(',').flatMap((pair) => {
+        const at = pair.indexOf('=')
+        return at < 1
+          ? []
+          : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]]
+      }),
+    ),
     timeoutMs: SEND_MS,
     signal: deadline.signal,
   })
 }
-
-/** Pairs like `name=value`, separated by commas, with encoded values. */
-const headersOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    text.split(',').flatMap((pair) => {
-      const at = pair.indexOf('=')
-      return at < 1
-        ? []
-        : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]]
-    }),
-  )

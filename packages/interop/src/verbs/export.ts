@@ -69,7 +69,17 @@ were served from its parent are marked as replayed, so that they do not look lik
     'retake export last --format chrome -o run.trace.json',
   ],
   async run(options, [name = '']) {
-    const format = formatOf(options)
+    const isSent = options.has('endpoint')
+    const named = options.choice('format', FORMATS) ?? (options.flag('jsonl') ? 'jsonl' : undefined)
+    const format = named ?? (isSent ? 'otlp-protobuf' : options.json ? 'jsonl' : undefined)
+    if (format === undefined)
+      throw usageError('Missing option --format.', `It takes one of ${FORMATS.join(', ')}.`)
+    if (isSent && !format.startsWith('otlp'))
+      throw usageError(
+        `--endpoint does not take ${format}.`,
+        'It takes otlp-json or otlp-protobuf.',
+      )
+
     const spanOptions = {
       conventions: options.choice('attributes', CONVENTIONS) ?? 'both',
       content: options.flag('content'),
@@ -82,29 +92,20 @@ were served from its parent are marked as replayed, so that they do not look lik
     if (!options.flag('allow-secrets')) refuseSecrets(redacted?.files ?? tapeLineage(file), name)
     const tape = openTape(redacted?.files.at(-1) ?? file)
     const spans = (): Generator<Span> =>
-      spansOfRun(tape, viewRun(tape), { ...spanOptions, findings: findingsOf(file, tape.run.id) })
+      spansOfRun(tape, viewRun(tape), {
+        ...spanOptions,
+        findings: attempt(
+          () =>
+            JSON.parse(readFileSync(findingsPath(file, tape.run.id), 'utf8')) as {
+              findings: BlameFindings
+            },
+        )?.findings,
+      })
     if (options.has('endpoint')) await send(spans(), format, options, tape.run.id)
     else await write(partsOf(format, tape, spans), options, tape.run.id)
     return 0
   },
 } satisfies Verb
-
-function formatOf(options: Options): ExportFormat {
-  const isSent = options.has('endpoint')
-  const named = options.choice('format', FORMATS) ?? (options.flag('jsonl') ? 'jsonl' : undefined)
-  const format = named ?? (isSent ? 'otlp-protobuf' : options.json ? 'jsonl' : undefined)
-  if (format === undefined)
-    throw usageError('Missing option --format.', `It takes one of ${FORMATS.join(', ')}.`)
-  if (isSent && !format.startsWith('otlp'))
-    throw usageError(`--endpoint does not take ${format}.`, 'It takes otlp-json or otlp-protobuf.')
-  return format
-}
-
-const findingsOf = (tapeFile: string, run: string): BlameFindings | undefined =>
-  attempt(
-    () =>
-      JSON.parse(readFileSync(findingsPath(tapeFile, run), 'utf8')) as { findings: BlameFindings },
-  )?.findings
 
 async function send(
   spans: Iterable<Span>,
@@ -118,7 +119,13 @@ async function send(
   const url = tracesUrl(given)
   const { sent, rejected, message } = await sendSpans(spans, url, {
     encoding: encodingOf(format),
-    headers: headersOf(options),
+    headers: Object.fromEntries(
+      options.texts('header').map((given) => {
+        const [, name, value] = /^([\w-]+)\s*[=:]\s*(.*)$/.exec(given) ?? []
+        if (name !== undefined && value !== undefined) return [name, value]
+        throw usageError(`"${given}" is not a header.`, 'Write it as --header name=value.')
+      }),
+    ),
     timeoutMs: options.timeoutMs(60),
     onRetry: (why) => process.stderr.write(`trying again: ${printableLine(why)}\n`),
   })
@@ -131,15 +138,6 @@ async function send(
 
 const encodingOf = (format: ExportFormat): OtlpEncoding =>
   format === 'otlp-json' ? 'json' : 'protobuf'
-
-const headersOf = (options: Options): Record<string, string> =>
-  Object.fromEntries(
-    options.texts('header').map((given) => {
-      const [, name, value] = /^([\w-]+)\s*[=:]\s*(.*)$/.exec(given) ?? []
-      if (name !== undefined && value !== undefined) return [name, value]
-      throw usageError(`"${given}" is not a header.`, 'Write it as --header name=value.')
-    }),
-  )
 
 /** Maximum number of spans per OTLP request. Longer runs are several requests in a row. */
 const REQUEST_SPANS = 5000

@@ -42,7 +42,16 @@ removes that name.`,
     if (what === 'new') return create(options, () => ownOrNewKey('seal'))
     if (what === 'import')
       return create(options, () => storeKey('seal', readPrivateKey(name)), name)
-    if (what === 'export') return print(name, options)
+    if (what === 'export') {
+      const { json } = options
+      if (!(KEY_PURPOSES as readonly string[]).includes(name))
+        throw usageError(`Unknown key "${name}".`, `Use one of ${KEY_PURPOSES.join(', ')}.`)
+      const key = createPublicKey(ownOrNewKey(name as KeyPurpose))
+      const pem = key.export({ type: 'spki', format: 'pem' }).toString()
+      if (json) printJson({ purpose: name, key: publicKeyText(key), pem })
+      else console.log(pem.trim())
+      return 0
+    }
     if (what === 'trust') nameKey(checkedName(name), findKey(key))
     else if (what === 'forget' && !nameKey(name)) throw cliErrors.KEY_NOT_FOUND(name)
     return list(options)
@@ -71,16 +80,6 @@ function readPrivateKey(file: string): KeyObject {
   } catch (error) {
     throw cliErrors.KEY_NOT_IMPORTED(file, error)
   }
-}
-
-function print(purpose: string, { json }: Options): number {
-  if (!(KEY_PURPOSES as readonly string[]).includes(purpose))
-    throw usageError(`Unknown key "${purpose}".`, `Use one of ${KEY_PURPOSES.join(', ')}.`)
-  const key = createPublicKey(ownOrNewKey(purpose as KeyPurpose))
-  const pem = key.export({ type: 'spki', format: 'pem' }).toString()
-  if (json) printJson({ purpose, key: publicKeyText(key), pem })
-  else console.log(pem.trim())
-  return 0
 }
 
 function checkedName(name: string): string {

@@ -40,7 +40,11 @@ separately, and the content of hidden steps cannot be guessed.`,
   ],
   async run(options, [name = '']) {
     const tape = options.openRun(name)
-    checkSealed(tape)
+    const { id } = tape.run
+    const { integrity, detail } = checkTape(tape)
+    if (integrity !== 'intact')
+      throw cliErrors.RECEIPT_NOT_POSSIBLE(id, `Its tape is ${integrity}: ${detail}.`)
+
     const steps = disclosedSteps(tape, options)
     const { content, neighbors } = draftReceipt(nodePlatform, tape, steps, {
       hidesBodies: options.flag('hide-bodies'),
@@ -82,13 +86,6 @@ separately, and the content of hidden steps cannot be guessed.`,
     return 0
   },
 } satisfies Verb
-
-function checkSealed(tape: Tape): void {
-  const { id } = tape.run
-  const { integrity, detail } = checkTape(tape)
-  if (integrity !== 'intact')
-    throw cliErrors.RECEIPT_NOT_POSSIBLE(id, `Its tape is ${integrity}: ${detail}.`)
-}
 
 function disclosedSteps(tape: Tape, options: Options): DisclosedStep[] {
   const view = viewRun(tape)

@@ -231,28 +231,23 @@ export class RateLimitPause {
   async retrying(run: () => Promise<ForkRun>): Promise<ForkRun> {
     let turnedAway: Spent = { tokens: 0, costUsd: 0 }
     for (let tries = 1; ; tries++) {
-      await this.#wait()
+      for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
+        await setTimeout(left, undefined, { signal: this.signal })
+
       const result = withSpent(await run(), turnedAway)
       if (result.rateLimit === undefined || result.changed !== undefined) return result
       if (tries === TRIES_MAX) return { ...result, broke: { code: 'rate-limited' } }
       result.remove()
       turnedAway = result
-      this.#slowDown(tries, result.rateLimit.retryAfterMs)
+      const retryAfterMs = result.rateLimit.retryAfterMs
+      const grown = Math.min(PAUSE_MAX_MS, FIRST_MS * 2 ** (tries - 1))
+
+      // Respects the provider's delay, within limits.
+      const wanted = Math.min(retryAfterMs ?? grown, 10 * PAUSE_MAX_MS)
+      const ms = wanted + randomInt(0, Math.ceil(grown / 4))
+      this.onPause?.(ms)
+      this.#until = Math.max(this.#until, Date.now() + ms)
     }
-  }
-
-  #slowDown(tries: number, retryAfterMs: number | undefined): void {
-    const grown = Math.min(PAUSE_MAX_MS, FIRST_MS * 2 ** (tries - 1))
-    // Respects the provider's delay, within limits.
-    const wanted = Math.min(retryAfterMs ?? grown, 10 * PAUSE_MAX_MS)
-    const ms = wanted + randomInt(0, Math.ceil(grown / 4))
-    this.onPause?.(ms)
-    this.#until = Math.max(this.#until, Date.now() + ms)
-  }
-
-  async #wait(): Promise<void> {
-    for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
-      await setTimeout(left, undefined, { signal: this.signal })
   }
 }
 

@@ -70,7 +70,19 @@ async function validateBlame(
   const imported = async (file: string): Promise<unknown> =>
     import(pathToFileURL(path.resolve(folder.pathOf(file))).href)
   const desk = (await imported('desk-faults.mjs')) as Desk
-  const model = await startDeskModel(desk)
+  // Answers model requests during recording. Forks use a simulator.
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const name = decodeURIComponent(request.url?.split('/')[1] ?? '')
+    const said = desk.modelAnswer(name, JSON.parse(await text(request)), true)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(said))
+  }
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const model = { url: `http://127.0.0.1:${port}`, stop: () => void server.close() }
   try {
     const { FAULTS } = (await imported('faults.mjs')) as { FAULTS: Record<string, Planted> }
     const faults = [
@@ -115,22 +127,6 @@ const deskFault = (folder: ShippedFolder, name: string, desk: Desk, url: string)
     return tape
   },
 })
-
-/** Answers model requests during recording. Forks use a simulator. */
-async function startDeskModel(desk: Desk): Promise<{ url: string; stop: () => void }> {
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const name = decodeURIComponent(request.url?.split('/')[1] ?? '')
-    const said = desk.modelAnswer(name, JSON.parse(await text(request)), true)
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(said))
-  }
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, stop: () => void server.close() }
-}
 
 /** Blames one planted failure. Planted and found causes are in the same words. */
 async function validateRun(

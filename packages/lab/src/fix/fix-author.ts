@@ -338,7 +338,8 @@ function searchBlocks(answer: string): Block[] | undefined {
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
     if (!/^<{5,9} ?SEARCH/.test(line)) {
-      const named = pathIn(line)
+      // Matches a line that is only a path, perhaps quoted.
+      const named = /^[\s#*`'"]*((?:[\w@.-]+\/)*[\w@.-]+\.\w+)[`'":*\s]*$/.exec(line)?.[1]
       if (named !== undefined) file = named
       continue
     }
@@ -354,7 +355,3 @@ function searchBlocks(answer: string): Block[] | undefined {
   }
   return blocks
 }
-
-/** Matches a line that is only a path, perhaps quoted. */
-const pathIn = (line: string): string | undefined =>
-  /^[\s#*`'"]*((?:[\w@.-]+\/)*[\w@.-]+\.\w+)[`'":*\s]*$/.exec(line)?.[1]

@@ -142,6 +142,10 @@ export function fixFacts(
 ): [label: string, text: string][] {
   const { control, siblings: alike, opposites: opposite } = evidence
   const failed = control.trials - control.passed
+  const edits = candidate.edits
+  const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
+  const added = signs.filter(({ sign }) => sign === '+').length
+  const removed = signs.filter(({ sign }) => sign === '-').length
   const facts: [isKnown: boolean, label: string, text: string][] = [
     [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the fix`],
     [true, 'passes', fixedText(evidence)],
@@ -153,7 +157,7 @@ export function fixFacts(
     ],
     [corpus > 0, 'corpus', corpusText(evidence)],
     [corpus === 0, 'corpus', 'no passing run was found to check against'],
-    [true, 'size', sizeText(candidate.edits)],
+    [true, 'size', `+${added} −${removed} lines in ${edits.map((edit) => edit.path).join(', ')}`],
     [true, 'spent', spentText({ result, ...defined({ search }) })],
     [provenFixes(result).length > 1, 'rank', scoreReason],
   ]
@@ -200,13 +204,6 @@ function corpusText({ corpus }: FixEvidence): string {
       ? [`${notChecked} not checked${whyNotChecked ? `: ${whyNotChecked}` : ''}`]
       : []),
   ].join(' · ')
-}
-
-function sizeText(edits: readonly FileEdit[]): string {
-  const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
-  const added = signs.filter(({ sign }) => sign === '+').length
-  const removed = signs.filter(({ sign }) => sign === '-').length
-  return `+${added} −${removed} lines in ${edits.map((edit) => edit.path).join(', ')}`
 }
 
 /** Trials, and the search for the cause, which is usually the larger part. */

@@ -88,7 +88,14 @@ export class ProcessTrials implements TrialSource {
     const { kind } = TrialSandbox.kindFor(options.tape)
     const alike = options.corpus
       .slice(0, ALIKE_MAX)
-      .flatMap((file) => attempt(() => trustedTape(file)) ?? [])
+      .flatMap(
+        (file) =>
+          attempt(() => {
+            const tape = openTape(file)
+            requireTrust(tape)
+            return tape
+          }) ?? [],
+      )
       .filter((other) => isSameAgent(options.tape, other))
     // The permission model also refuses some of what ordinary code does.
     const isUnconfined = kind === 'permissions' && options.allowsUnconfined
@@ -372,12 +379,6 @@ export class ProcessTrials implements TrialSource {
     for (const copy of this.#copies.values()) copy.remove()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
-}
-
-function trustedTape(file: string): Tape {
-  const tape = openTape(file)
-  requireTrust(tape)
-  return tape
 }
 
 /** Serves only steps other than model calls. Clocks and random values are new. */

@@ -102,19 +102,18 @@ export class ProjectCopy {
       this.files = copyFolder(project.folder, this.folder)
       const manifests = this.files.filter((file) => path.basename(file) === 'package.json')
       linkAll(project.folder, this.folder, manifests)
-      for (const edit of edits) this.#apply(edit)
+      for (const edit of edits) {
+        const { path: relative, before, after } = edit
+        const file = insideOf(this.folder, relative)
+        const now = attempt(() => readFileSync(file, 'utf8'))
+        if (now !== before) throw cliErrors.FIX_SOURCE_CHANGED(relative)
+        mkdirSync(path.dirname(file), { recursive: true })
+        writeFileSync(file, after)
+      }
     } catch (error) {
       this.remove()
       throw error
     }
-  }
-
-  #apply({ path: relative, before, after }: FileEdit): void {
-    const file = insideOf(this.folder, relative)
-    const now = attempt(() => readFileSync(file, 'utf8'))
-    if (now !== before) throw cliErrors.FIX_SOURCE_CHANGED(relative)
-    mkdirSync(path.dirname(file), { recursive: true })
-    writeFileSync(file, after)
   }
 
   /** Maps the recorded folder to this copy, for plans. */

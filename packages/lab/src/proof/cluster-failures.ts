@@ -23,7 +23,15 @@ export interface FailureCluster {
 export function clusterFailures(failed: readonly FailedRun[]): FailureCluster[] {
   const groups = new Map<string, FailedRun[]>()
   for (const each of failed) {
-    const key = keyOf(each)
+    const symptom = mainSymptom(each)
+    const message = each.error?.message ?? each.oracleReason
+    const key = [
+      symptom?.class ?? 'unknown',
+      siteOf(each) ?? '',
+      causeOf(each) ?? '',
+      // A symptom or a site says more than the message, which differs from run to run.
+      symptom === undefined || siteOf(each) === undefined ? withoutValues(message ?? '') : '',
+    ].join(' | ')
     groups.set(key, [...(groups.get(key) ?? []), each])
   }
   return [...groups]
@@ -48,18 +56,6 @@ const clusterOf = (key: string, group: readonly FailedRun[]): FailureCluster => 
     runs,
     newestAt: newest.run.startedAt,
   }
-}
-
-const keyOf = (failed: FailedRun): string => {
-  const symptom = mainSymptom(failed)
-  const message = failed.error?.message ?? failed.oracleReason
-  return [
-    symptom?.class ?? 'unknown',
-    siteOf(failed) ?? '',
-    causeOf(failed) ?? '',
-    // A symptom or a site says more than the message, which differs from run to run.
-    symptom === undefined || siteOf(failed) === undefined ? withoutValues(message ?? '') : '',
-  ].join(' | ')
 }
 
 /** The most certain symptom other than "something was thrown". */

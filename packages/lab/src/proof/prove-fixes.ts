@@ -194,7 +194,11 @@ export class FixProof {
   async prove(candidates: readonly FixCandidate[]): Promise<void> {
     this.#candidates += candidates.length
     await this.#withinLimits(async () => {
-      const control = await this.#reproduce()
+      // If everything is served, one run and one confirmation; else enough for a rough rate.
+      const control = this.#control(undefined)
+      while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
+        await this.#drawControl(undefined, 2)
+
       if (control.failed === 0) return
       for (const candidate of candidates) {
         if (this.#provenCount() >= (this.options.enough ?? 3)) return
@@ -226,14 +230,6 @@ export class FixProof {
       if (!(error instanceof BudgetSpent)) throw error
       this.#cutShort = error.message
     }
-  }
-
-  /** If everything is served, one run and one confirmation; else enough for a rough rate. */
-  async #reproduce(): Promise<Arm> {
-    const control = this.#control(undefined)
-    while (control.count < (control.isExact ? 2 : FIRST_TRIALS))
-      await this.#drawControl(undefined, 2)
-    return control
   }
 
   get status(): FixResult['status'] {
@@ -520,6 +516,17 @@ export class FixProof {
     const count = (result: CorpusResult['result']): number =>
       corpus.filter((each) => each.result === result).length
     const whyNotChecked = corpus.find(({ result }) => result === 'not-checked')?.reason
+    // A cause set is hit if the fix changes one of its steps, or if the run passes although these
+    // steps gave their recorded answers.
+    const causes = this.context.findings?.causes ?? []
+    const hit = causes.filter(
+      ({ steps }) =>
+        steps.some((step) => candidate.steps.includes(step)) ||
+        (fixed.passed > 0 &&
+          steps.every(
+            (step) => fixed.liveFrom === undefined || Number(step) < Number(fixed.liveFrom),
+          )),
+    )
     const evidence: FixEvidence = {
       control: control.counts(),
       fixed: {
@@ -537,7 +544,7 @@ export class FixProof {
         notChecked: count('not-checked'),
         ...(whyNotChecked !== undefined && { whyNotChecked }),
       },
-      causeSetsHit: this.#causeSetsHit(candidate, fixed),
+      causeSetsHit: { hit: hit.length, all: causes.length },
       pinnedToChanged: fixed.pinnedToChanged,
       ...(fixed.costUsd !== undefined && { costUsd: fixed.costUsd }),
       forks: this.#forks - collected.before,
@@ -546,20 +553,6 @@ export class FixProof {
       pValue,
     }
     return { candidate, evidence, verdict }
-  }
-
-  /**
-   * A cause set is hit if the fix changes one of its steps, or if the run passes although these
-   * steps gave their recorded answers.
-   */
-  #causeSetsHit(candidate: FixCandidate, fixed: Arm): FixEvidence['causeSetsHit'] {
-    const causes = this.context.findings?.causes ?? []
-    const hit = causes.filter(
-      ({ steps }) =>
-        steps.some((step) => candidate.steps.includes(step)) ||
-        (fixed.passed > 0 && steps.every((step) => isBefore(step, fixed.liveFrom))),
-    )
-    return { hit: hit.length, all: causes.length }
   }
 
   #provenCount(): number {
@@ -652,7 +645,17 @@ class Arm {
   }
 
   bounds(errorRate: number): { readonly low: number; readonly high: number } {
-    return rateBounds(this.passed, this.verdicts, errorRate)
+    // Bounds of a rate that stay valid when inspected after every trial, like `confidenceSequence`
+    // of blame, but with a prior that expects 0 or 1: most arms always pass or always fail, and
+    // then need fewer trials. A mixture of martingales is a martingale, so the error rate holds.
+    const passed = this.passed
+    const trials = this.verdicts
+    const wide = confidenceSequence(passed, trials, errorRate * OTHER_SHARE)
+    if (trials === 0 || (passed > 0 && passed < trials)) return wide
+    const edge = (errorRate * CERTAIN_SHARE) ** (1 / trials)
+    return passed === 0
+      ? { low: 0, high: Math.min(wide.high, 1 - edge) }
+      : { low: Math.max(wide.low, edge), high: 1 }
   }
 
   /** Passed of all, as in `14/14`. */
@@ -664,24 +667,6 @@ class Arm {
 /** Shares of the prior: always passes and always fails (each), and everything in between. */
 const CERTAIN_SHARE = 0.4
 const OTHER_SHARE = 0.2
-
-/**
- * Bounds of a rate that stay valid when inspected after every trial, like `confidenceSequence` of
- * blame, but with a prior that expects 0 or 1: most arms always pass or always fail, and then need
- * fewer trials. A mixture of martingales is a martingale, so the error rate holds.
- */
-const rateBounds = (
-  passed: number,
-  trials: number,
-  errorRate: number,
-): { readonly low: number; readonly high: number } => {
-  const wide = confidenceSequence(passed, trials, errorRate * OTHER_SHARE)
-  if (trials === 0 || (passed > 0 && passed < trials)) return wide
-  const edge = (errorRate * CERTAIN_SHARE) ** (1 / trials)
-  return passed === 0
-    ? { low: 0, high: Math.min(wide.high, 1 - edge) }
-    : { low: Math.max(wide.low, edge), high: 1 }
-}
 
 /**
  * True if the bounds of the arms do not overlap. Both are confidence sequences with half of the
@@ -708,9 +693,6 @@ const controlHigh = (control: Arm, errorRate: number): number =>
   control.isExact && control.verdicts > 0
     ? control.passed / control.verdicts
     : control.bounds(errorRate).high
-
-const isBefore = (step: string, liveFrom: string | undefined): boolean =>
-  liveFrom === undefined || Number(step) < Number(liveFrom)
 
 const rejected = (reason: string): FixVerdict => ({ status: 'rejected', reason })
 

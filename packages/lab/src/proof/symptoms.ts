@@ -80,6 +80,8 @@ export interface SymptomContext {
 export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symptom[] {
   const steps = run.steps.map(readStep)
   const error = context.error ?? failureOf(run)
+  // ── Comparison with earlier runs ────────────────────────────────────────────
+  const before = (context.earlier ?? []).flatMap((run) => run.steps.map(readStep))
   const found = [
     ...exceptionSymptoms(error),
     ...transportSymptoms(steps),
@@ -87,7 +89,8 @@ export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symp
     ...toolCallSymptoms(steps),
     ...repetitionSymptoms(steps),
     ...budgetSymptoms(run, context),
-    ...comparisonSymptoms(steps, context.earlier ?? []),
+    ...driftSymptoms(steps, before),
+    ...differenceSymptoms(steps, before),
     ...untrustedSymptoms(steps),
     ...orderSymptoms(steps),
     ...droppedSymptoms(steps),
@@ -211,7 +214,19 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
     wantsJson: isModel && /json/i.test(wordsAboutFormat(settings, exchange)),
     answerText: isModel ? step.answer().map(messageText).join('\n') : '',
     toolCalls,
-    unseen: toolCalls.flatMap((call) => unseenValues(call, requestText)),
+    unseen: toolCalls.flatMap((call) => {
+      // Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores
+      // words, which may be the model's own.
+      const { name, args } = call
+      if (!isRecord(args)) return []
+      const text = requestText.toLowerCase()
+      return Object.entries(args).flatMap(([path, given]) => {
+        const value = typeof given === 'number' ? String(given) : given
+        if (typeof value !== 'string' || !isIdentifier(value)) return []
+        if (text.includes(value.toLowerCase())) return []
+        return [`${name} was called with ${path} = ${clip(value, 40)}`]
+      })
+    }),
     slip: isModel ? SLIP.exec(requestText)?.[0] : undefined,
     responseText: response?.text?.slice(0, 4000) ?? '',
     characters: requestText.length,
@@ -290,13 +305,8 @@ export function failureOf(run: RunView): FailureError | undefined {
     .filter(({ stream }) => stream === 'stderr')
     .map((output) => utf8(run.outputBytes(output)) ?? '')
     .join('')
-  return printedError(printed.slice(-PRINTED_MAX))
-}
-
-const PRINTED_MAX = 100_000
-
-/** The last error with a stack in the output of a program. */
-const printedError = (text: string): FailureError | undefined => {
+  // The last error with a stack in the output of a program.
+  const text = printed.slice(-PRINTED_MAX)
   const pattern =
     /^(?:Uncaught )?([A-Z][\w$]*)(?: \[[^\]\n]+\])?(?:: ([^\n]*(?:\n(?! {4}at )[^\n]*){0,5}?))?\n((?: {4}at [^\n]*\n?)+)/gm
   const last = [...text.matchAll(pattern)].at(-1)
@@ -304,6 +314,8 @@ const printedError = (text: string): FailureError | undefined => {
   const [stack, name = 'Error', message = ''] = last
   return { class: name, message, stack }
 }
+
+const PRINTED_MAX = 100_000
 
 const exceptionSymptoms = (error: FailureError | undefined): Symptom[] => {
   if (error === undefined) return []
@@ -542,21 +554,6 @@ const toolCallSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
     return [...found, ...missing]
   })
 
-/**
- * Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores words,
- * which may be the model's own.
- */
-const unseenValues = ({ name, args }: ToolCallPart, requestText: string): string[] => {
-  if (!isRecord(args)) return []
-  const text = requestText.toLowerCase()
-  return Object.entries(args).flatMap(([path, given]) => {
-    const value = typeof given === 'number' ? String(given) : given
-    if (typeof value !== 'string' || !isIdentifier(value)) return []
-    if (text.includes(value.toLowerCase())) return []
-    return [`${name} was called with ${path} = ${clip(value, 40)}`]
-  })
-}
-
 const isIdentifier = (value: string): boolean =>
   value.length >= 4 &&
   value.length <= 80 &&
@@ -640,16 +637,6 @@ const budgetSymptoms = (run: RunView, { budget }: SymptomContext): Symptom[] => 
     const evidence = `The run used ${spent} ${unit}; its limit is ${limit}.`
     return [symptomAt(undefined, 'over-budget', 'certain', evidence, { unit: name, limit })]
   })
-}
-
-// ── Comparison with earlier runs ────────────────────────────────────────────
-
-const comparisonSymptoms = (
-  steps: readonly StepFacts[],
-  earlier: readonly RunView[],
-): Symptom[] => {
-  const before = earlier.flatMap((run) => run.steps.map(readStep))
-  return [...driftSymptoms(steps, before), ...differenceSymptoms(steps, before)]
 }
 
 /** The endpoint or tool that returned a result. */

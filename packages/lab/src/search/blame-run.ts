@@ -99,7 +99,15 @@ async function runSearch(search: Search): Promise<Conclusion> {
     const then = await findEarlierCause(search)
     if (then === 'steps') await learnCauses(search)
   }
-  if (!search.learned && !search.ambientCause) return unproven(search)
+  if (!search.learned && !search.ambientCause) {
+    const { everyInput } = search
+    const what =
+      everyInput.length === 0 ? 'set of steps' : 'set of steps, clock reads, files or other inputs'
+    return {
+      verdict: 'inconclusive',
+      why: `The failure depends on what is pinned, but no ${what} could be proven to cause it.`,
+    }
+  }
   if (search.options.echoes) {
     search.begin('echoes')
     // Tests whether each step changed by a cause would also fail alone.
@@ -108,22 +116,14 @@ async function runSearch(search: Search): Promise<Conclusion> {
   }
   await dropFollowers(search)
   await runRepair(search)
-  return { verdict: isRace(search) ? 'race' : 'attributed' }
-}
-
-function unproven({ everyInput }: Search): Conclusion {
-  const what =
-    everyInput.length === 0 ? 'set of steps' : 'set of steps, clock reads, files or other inputs'
-  return {
-    verdict: 'inconclusive',
-    why: `The failure depends on what is pinned, but no ${what} could be proven to cause it.`,
-  }
-}
-
-/** True if the first cause includes the order in which steps were answered. */
-function isRace({ source, needed, ambientCause, learned }: Search): boolean {
+  // Whether the first cause includes the order in which steps were answered.
+  const { source, needed, ambientCause, learned } = search
   const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
-  return inputs.some((index) => source.ambient[index]!.kind === 'order')
+  return {
+    verdict: inputs.some((index) => source.ambient[index]!.kind === 'order')
+      ? 'race'
+      : 'attributed',
+  }
 }
 
 /**

@@ -34,16 +34,15 @@ export function coreShapley(
       .reduce((share, subset) => {
         const more = members.filter((each) => each === member || subset.includes(each))
         const added = values.get(more.join())! - values.get(subset.join())!
-        return share + weight(members.length, subset.length) * added
+        // Share of orders with exactly `size` members before another: size! (count-size-1)! /
+        // count!
+        const count = members.length
+        const size = subset.length
+        let orders = count
+        for (let taken = 1; taken <= size; taken++) orders = (orders * (count - taken)) / taken
+        return share + (1 / orders) * added
       }, 0),
   )
-}
-
-/** Share of orders with exactly `size` members before another: size! (count-size-1)! / count! */
-function weight(count: number, size: number): number {
-  let orders = count
-  for (let taken = 1; taken <= size; taken++) orders = (orders * (count - taken)) / taken
-  return 1 / orders
 }
 
 /** Factor by which tests that name a cause are stricter than other tests of the search. */
@@ -81,7 +80,15 @@ export async function proveCause(
   let errorRate = 0
   for (const { cell, fails, purpose } of claimsOf(search, core, order)) {
     const before = fails ? chosenBy(search, cell, order) : undefined
-    const odds = await oddsOf(search, cell, fails, purpose, before)
+    // Log likelihood ratio of the claim against its opposite.
+    const strict = barOf(search.errorRate / STRICTER)
+    const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
+
+    // A coalition must not influence the rates it is measured against.
+    search.reopen(cell)
+    const ratio = await search.settle(cell, purpose, bars, before)
+    if (cell.forks > 0) search.conclude(cell, ratio > 0)
+    const odds = fails ? ratio : -ratio
     if (odds < barOf(search.errorRate)) {
       if (purpose === 'ambient') search.earliest = 'wrong'
       return { isProven: false, errorRate: 1 }
@@ -184,23 +191,6 @@ function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): T
   const known = search.chosenBy.get(cell) ?? { fails: cell.fails, forks: cell.forks }
   search.chosenBy.set(cell, known)
   return known
-}
-
-/** Log likelihood ratio of the claim against its opposite. */
-async function oddsOf(
-  search: Search,
-  cell: LedgerCell,
-  fails: boolean,
-  purpose: ProbePurpose,
-  before: Tally | undefined,
-): Promise<number> {
-  const strict = barOf(search.errorRate / STRICTER)
-  const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
-  // A coalition must not influence the rates it is measured against.
-  search.reopen(cell)
-  const ratio = await search.settle(cell, purpose, bars, before)
-  if (cell.forks > 0) search.conclude(cell, ratio > 0)
-  return fails ? ratio : -ratio
 }
 
 export class Learned {

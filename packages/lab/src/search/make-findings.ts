@@ -25,10 +25,14 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
   const first = namedCauses(search)[0]
   const repair = testedRepair(search)
   const race = conclusion.verdict === 'race' ? raceOf(search) : undefined
+  const { ambientCause } = search
+  const causes = namedCauses(search).map((steps, order) => causeSet(search, steps, order))
   return {
     version: 2,
     ...conclusion,
-    causes: causeSets(search),
+    causes: ambientCause
+      ? [...causes, ambientCauseSet(search, ambientCause.inputs, causes.length)]
+      : causes,
     steps: search.everyStep.map((step) => blamedStep(search, step)),
     ambient: source.ambient,
     ...defined({ race, repair }),
@@ -54,14 +58,6 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
 function namedCauses({ learned, ambientCause, earliest }: Search): readonly StepSet[] {
   if (!learned || earliest === 'wrong' || (ambientCause && !learned.isSetAside)) return []
   return learned.causes
-}
-
-function causeSets(search: Search): CauseSet[] {
-  const { ambientCause } = search
-  const causes = namedCauses(search).map((steps, order) => causeSet(search, steps, order))
-  return ambientCause
-    ? [...causes, ambientCauseSet(search, ambientCause.inputs, causes.length)]
-    : causes
 }
 
 /** Maximum confidence in a cause that no audit has tested. */

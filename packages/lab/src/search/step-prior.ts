@@ -30,7 +30,11 @@ export const priorSteps = (steps: readonly Step[]): PriorStep[] => steps.map(pri
 /** A model that failed to answer counts as a failed environment. */
 const priorStep = (step: Step): PriorStep => {
   const isError = step.state !== 'done'
-  const speaker = speakerOf(step)
+  const scope = step.within.at(-1)?.name
+  const speaker =
+    step.kind === 'model'
+      ? (scope ?? 'model')
+      : (step.toolName ?? step.title.split(' ')[0] ?? step.kind)
   if (step.kind === 'mark') return { role: 'task', speaker, text: step.title }
   if (step.kind === 'model' && !isError) {
     const calls = attempt(() => step.toolCalls.map(({ name, args }) => `${name} ${jsonText(args)}`))
@@ -40,24 +44,16 @@ const priorStep = (step: Step): PriorStep => {
   return {
     role: 'environment',
     speaker,
-    text: attempt(() => resultText(step)) ?? '',
+    text:
+      attempt(() => {
+        const call = step.call()
+        if (call === undefined) return step.exchange()?.response?.text ?? step.error ?? ''
+        const { result, error, output } = call
+        const printed = output.map(({ bytes }) => utf8(bytes) ?? '').join('')
+        return printed + (result === undefined ? '' : jsonText(result)) + (error?.message ?? '')
+      }) ?? '',
     ...(isError && { isError }),
   }
-}
-
-const speakerOf = (step: Step): string => {
-  const scope = step.within.at(-1)?.name
-  return step.kind === 'model'
-    ? (scope ?? 'model')
-    : (step.toolName ?? step.title.split(' ')[0] ?? step.kind)
-}
-
-const resultText = (step: Step): string => {
-  const call = step.call()
-  if (call === undefined) return step.exchange()?.response?.text ?? step.error ?? ''
-  const { result, error, output } = call
-  const printed = output.map(({ bytes }) => utf8(bytes) ?? '').join('')
-  return printed + (result === undefined ? '' : jsonText(result)) + (error?.message ?? '')
 }
 
 const jsonText = (value: unknown): string =>

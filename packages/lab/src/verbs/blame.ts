@@ -13,7 +13,7 @@ import {
   type BlameSearch,
   searchRun,
 } from '../blame/search-run.js'
-import { type FindingsFile, writeFindings } from '../blame/findings.js'
+import { writeFindings } from '../blame/findings.js'
 import { prepareSearch, readSearchSettings } from '../blame/read-search.js'
 import { checkPriced, confirmCost } from '@retake/runner/command-line'
 import { FOUND, Interruption } from '@retake/runner/command-line'
@@ -95,7 +95,13 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   const search = await prepareSearch(tape, settings, interruption.signal)
   const passing = await judgeRecording(search, interruption.signal)
   interruption.throwIfAny()
-  if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
+  if (passing.verdict === 'pass') {
+    const reason = passing.reason
+    options.print({ run: tape.run.id, verdict: 'passes', reason, forks: 0 }, () => [
+      `nothing to blame: the run passes (${printable(reason)}). No fork was run.`,
+    ])
+    return 0
+  }
   const estimate = estimateSearch(search)
   checkPriced(estimate, search.maxUsd, 'limit the search with --max-forks')
   for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
@@ -108,7 +114,16 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
       tokens: estimate.tokens.most,
       ...(estimate.costUsd && { costUsd: estimate.costUsd.most }),
     })
-  const found = await withProgress(search)
+  using progress = new Progress('the unchanged run')
+  const found = await searchRun({
+    ...search,
+    onProgress: ({ forks, remaining, probe }) =>
+      progress.say(
+        `${plural(forks, 'fork')}, about ${remaining} more · ${PURPOSE_WORDS[probe.purpose]}`,
+      ),
+    onPause: (ms) =>
+      progress.say(`the provider limits the rate: waiting ${Math.ceil(ms / 1000)} s`),
+  })
   writeFindings(tape.path, found)
   const evidence = options.flag('evidence')
   options.print(found, (look) => blameLines(found, look, { evidence }))
@@ -127,24 +142,4 @@ function beforehand(search: BlameSearch, estimate: Estimate): string[] {
     ...lines.flatMap((line) => wrap(printable(line), width)),
     ...wrapFacts(estimateLine(estimate, search), width),
   ]
-}
-
-async function withProgress(search: BlameSearch): Promise<FindingsFile> {
-  using progress = new Progress('the unchanged run')
-  return await searchRun({
-    ...search,
-    onProgress: ({ forks, remaining, probe }) =>
-      progress.say(
-        `${plural(forks, 'fork')}, about ${remaining} more · ${PURPOSE_WORDS[probe.purpose]}`,
-      ),
-    onPause: (ms) =>
-      progress.say(`the provider limits the rate: waiting ${Math.ceil(ms / 1000)} s`),
-  })
-}
-
-function sayPassing(tape: Tape, reason: string, options: Options): number {
-  options.print({ run: tape.run.id, verdict: 'passes', reason, forks: 0 }, () => [
-    `nothing to blame: the run passes (${printable(reason)}). No fork was run.`,
-  ])
-  return 0
 }

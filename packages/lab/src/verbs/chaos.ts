@@ -1,4 +1,4 @@
-import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
+import { usageError, type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
 import {
   fromHere,
   type Look,
@@ -149,7 +149,12 @@ outcome changed.`,
     'retake chaos last --seed 17 --keep',
   ],
   async run(options, [name = '']) {
-    const seeds = seedsOf(options)
+    const seed = options.number('seed')
+    const count = options.number('seeds', { least: 1, most: SEEDS_MAX })
+    if (seed !== undefined && count !== undefined)
+      throw usageError('Use either --seed or --seeds.', 'One seed is one order.')
+    const seeds =
+      seed !== undefined ? [seed] : Array.from({ length: count ?? SEEDS }, (_, index) => index + 1)
     const jobs = options.jobs()
     const oracle = await givenOracle(options)
     const tape = options.openRun(name)
@@ -205,7 +210,13 @@ async function saveTapes(
   for (const seed of wanted) {
     await tryOrder(tape, { seed }, (file, id) => {
       const to = path.join(path.dirname(path.resolve(tape.path)), path.basename(file))
-      moveFile(file, to)
+      try {
+        renameSync(file, to)
+      } catch {
+        // Another file system.
+        copyFileSync(file, to)
+      }
+
       trustRecording(to, trustedRunsFile())
       kept.set(seed, id)
     })
@@ -230,23 +241,5 @@ function foundJson(found: Races, { tape, name, kept }: RaceContext): object {
     outputOrderChanges: found.outputOrderChanges,
     unclear: found.unclear.map(({ seed, cutShort }) => ({ seed, cutShort })),
     ...(found.races.length === 0 && kept.size > 0 && { kept: Object.fromEntries(kept) }),
-  }
-}
-
-function seedsOf(options: Options): number[] {
-  const seed = options.number('seed')
-  const count = options.number('seeds', { least: 1, most: SEEDS_MAX })
-  if (seed !== undefined && count !== undefined)
-    throw usageError('Use either --seed or --seeds.', 'One seed is one order.')
-  if (seed !== undefined) return [seed]
-  return Array.from({ length: count ?? SEEDS }, (_, index) => index + 1)
-}
-
-function moveFile(from: string, to: string): void {
-  try {
-    renameSync(from, to)
-  } catch {
-    // Another file system.
-    copyFileSync(from, to)
   }
 }

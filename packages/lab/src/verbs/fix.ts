@@ -102,7 +102,14 @@ sandbox, otherwise 1.`,
     const recovered = here.recover()
     if (recovered !== undefined)
       process.stderr.write(`an interrupted change to your files was ${recovered}\n`)
-    if (instead === 'undo') return undo(here, options)
+    if (instead === 'undo') {
+      const { id, title, edits } = here.undo({ force: options.flag('force') })
+      const files = edits.map((edit) => edit.path)
+      options.print({ undone: id, title, files }, ({ paint }) => [
+        `${paint('green', 'undone')}  ${printable(title)} (${files.join(', ')})`,
+      ])
+      return 0
+    }
     if (instead === 'history') return history(here, options)
     if (instead === 'demo') return fixDemo(options)
     const cluster = options.text('cluster')
@@ -318,15 +325,6 @@ function fixCluster(id: string, options: Options): Promise<number> {
   if (newest === undefined) throw cliErrors.FIX_UNKNOWN_CLUSTER(id, [])
   const sibling = options.has('sibling') ? options.texts('sibling') : others.map(({ tape }) => tape)
   return fixTape(options.openRun(newest.id), options.with({ sibling }))
-}
-
-function undo(fixes: AppliedFixes, options: Options): number {
-  const { id, title, edits } = fixes.undo({ force: options.flag('force') })
-  const files = edits.map((edit) => edit.path)
-  options.print({ undone: id, title, files }, ({ paint }) => [
-    `${paint('green', 'undone')}  ${printable(title)} (${files.join(', ')})`,
-  ])
-  return 0
 }
 
 function history(fixes: AppliedFixes, options: Options): number {

@@ -26,7 +26,10 @@ export class GitRepository {
       '--porcelain',
       '--untracked-files=no',
     )
-    return lines(text).map((line) => line.slice(3))
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.slice(3))
   }
 
   async addWorktree(folder: string, hash: string): Promise<void> {
@@ -66,5 +69,3 @@ async function git(cwd: string, args: readonly string[]): Promise<ShellCommandEn
     throw cliErrors.GIT_MISSING(error)
   }
 }
-
-const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '')

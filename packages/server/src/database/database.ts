@@ -107,10 +107,31 @@ export class Database {
         if (found !== undefined && !isSecret(found, gate))
           throw serverErrors.DATABASE_OTHER_SECRET(keys)
         await prepareRoles(client, roles, passwordOf)
-        const before = await appliedCount(client)
+        const { rows } = await client.query<{ count: number }>(
+          `select coalesce(max(number), 0) as count from ${SCHEMA}.migration`,
+        )
+        const before = rows[0]?.count ?? 0
         if (before > migrations.length) throw serverErrors.DATABASE_NEWER(before, migrations.length)
         if (before > 0 && before < migrations.length) await options.beforeChange?.()
-        await migrate(client, roles, migrations.slice(before), before)
+        // Uses one transaction, so that an interrupted upgrade changes nothing.
+        const pending = migrations.slice(before)
+        if (pending.length !== 0) {
+          await client.query('begin')
+          await client.query(`set local search_path = ${SCHEMA}`)
+          try {
+            for (const [index, { name, sql: text }] of pending.entries()) {
+              await client.query(text(roles))
+              await client.query('insert into migration (number, name) values ($1, $2)', [
+                before + index + 1,
+                name,
+              ])
+            }
+            await client.query('commit')
+          } catch (error) {
+            await client.query('rollback')
+            throw error
+          }
+        }
         if (found === undefined)
           await client.query(`insert into ${SCHEMA}.gate values ($1)`, [gate])
       })
@@ -243,36 +264,4 @@ async function prepareRoles(
       at timestamptz not null default now()
     );
   `)
-}
-
-async function appliedCount(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
-    `select coalesce(max(number), 0) as count from ${SCHEMA}.migration`,
-  )
-  return rows[0]?.count ?? 0
-}
-
-/** Uses one transaction, so that an interrupted upgrade changes nothing. */
-async function migrate(
-  client: pg.Client,
-  roles: Roles,
-  pending: readonly SchemaMigration[],
-  before: number,
-): Promise<void> {
-  if (pending.length === 0) return
-  await client.query('begin')
-  await client.query(`set local search_path = ${SCHEMA}`)
-  try {
-    for (const [index, { name, sql: text }] of pending.entries()) {
-      await client.query(text(roles))
-      await client.query('insert into migration (number, name) values ($1, $2)', [
-        before + index + 1,
-        name,
-      ])
-    }
-    await client.query('commit')
-  } catch (error) {
-    await client.query('rollback')
-    throw error
-  }
 }

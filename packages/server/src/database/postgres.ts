@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -211,7 +211,12 @@ export class Postgres {
     const failures: Error[] = []
     child.once('error', (error) => failures.push(error))
     const until = Date.now() + START_MS
-    while (failures.length === 0 && hasNotEnded(child) && Date.now() < until) {
+    while (
+      failures.length === 0 &&
+      child.exitCode === null &&
+      child.signalCode === null &&
+      Date.now() < until
+    ) {
       if (child.pid !== undefined && (await this.#isReady(child.pid))) {
         this.#pid = child.pid
         child.unref()
@@ -261,9 +266,6 @@ export class Postgres {
     }
   }
 }
-
-const hasNotEnded = (child: ChildProcess): boolean =>
-  child.exitCode === null && child.signalCode === null
 
 const isAlive = (pid: number): boolean => isRunning(pid) && !isZombie(pid)
 

@@ -148,12 +148,6 @@ const table = {
   },
 } satisfies Readonly<Record<string, Setting<unknown>>>
 
-/** The environment variable of a setting: `RETAKE_S3_KEY_ID` for `s3KeyId`. */
-const variableOf = (name: string): string =>
-  name === 'databaseUrl'
-    ? 'DATABASE_URL'
-    : `RETAKE_${name.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`
-
 export type Settings = {
   readonly [Name in keyof typeof table]: ReturnType<(typeof table)[Name]['read']>
 }
@@ -200,6 +194,10 @@ export const listSettings = (options: Given, env: Environment): ListedSetting[] 
 const givenSettings = (options: Given, env: Environment) =>
   Object.entries(table).map(([key, setting]: [string, Setting<unknown>]) => {
     const name = key as SettingName
-    const variable = variableOf(name)
+    // The environment variable of a setting: `RETAKE_S3_KEY_ID` for `s3KeyId`.
+    const variable =
+      name === 'databaseUrl'
+        ? 'DATABASE_URL'
+        : `RETAKE_${name.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`
     return { name, variable, setting, value: options[name] ?? (env[variable] || undefined) }
   })

@@ -74,7 +74,20 @@ export class Metrics {
         const { method } = c.req
         const { status } = c.res
         const route = routeOf(c)
-        this.#count(method, route, status, ms / 1000)
+        const seconds = ms / 1000
+        const labels = `method="${label(method)}",route="${route}",status="${status}"`
+        this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1)
+        const times = this.#times.get(route) ?? {
+          buckets: BUCKETS_S.map(() => 0),
+          seconds: 0,
+          count: 0,
+        }
+        this.#times.set(route, times)
+        times.seconds += seconds
+        times.count += 1
+        const bucket = BUCKETS_S.findIndex((limit) => seconds <= limit)
+        if (bucket !== -1) times.buckets[bucket] = (times.buckets[bucket] ?? 0) + 1
+
         // Logs the route, because the address may contain a token.
         const { caller } = c.var
         log.request({
@@ -89,21 +102,6 @@ export class Metrics {
         })
       }
     }
-  }
-
-  #count(method: string, route: string, status: number, seconds: number): void {
-    const labels = `method="${label(method)}",route="${route}",status="${status}"`
-    this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1)
-    const times = this.#times.get(route) ?? {
-      buckets: BUCKETS_S.map(() => 0),
-      seconds: 0,
-      count: 0,
-    }
-    this.#times.set(route, times)
-    times.seconds += seconds
-    times.count += 1
-    const bucket = BUCKETS_S.findIndex((limit) => seconds <= limit)
-    if (bucket !== -1) times.buckets[bucket] = (times.buckets[bucket] ?? 0) + 1
   }
 
   async text(): Promise<string> {

@@ -18,7 +18,10 @@ export class ProjectRepositories {
   ) {}
 
   for(actor: Actor, project: StoredProject): RunRepository {
-    const local = this.#localFor(actor, project)
+    const folder = this.runs.cache.folderOf(actor.org, project.id)
+    const local = this.#local.get(folder) ?? this.parts.repository(folder)
+    this.#local.set(folder, local)
+
     const runs = this.runs
     const opened = async (id: string): Promise<void> => {
       if (!runs.cache.isLive(actor.org, project.id, id)) await runs.open(actor, project, id)
@@ -53,13 +56,6 @@ export class ProjectRepositories {
         return local.compare(a, b)
       },
     }
-  }
-
-  #localFor(actor: Actor, project: StoredProject): RunRepository {
-    const folder = this.runs.cache.folderOf(actor.org, project.id)
-    const known = this.#local.get(folder) ?? this.parts.repository(folder)
-    this.#local.set(folder, known)
-    return known
   }
 
   async close(): Promise<void> {

@@ -40,13 +40,13 @@ export function checkGitSource(
   const address = normalized(String(git ?? ''))
   if (address === undefined)
     throw invalid('git', 'It must be an address that starts with https://, or an absolute path.')
-  if (!sources.some((source) => isWithin(address, source)))
+  if (
+    !sources.some((source) => {
+      const root = normalized(source)?.replace(/\/$/, '')
+      return root !== undefined && (address === root || address.startsWith(`${root}/`))
+    })
+  )
     throw invalid('git', 'The server setting RETAKE_GIT_SOURCES does not allow this address.')
-}
-
-const isWithin = (address: string, source: string): boolean => {
-  const root = normalized(source)?.replace(/\/$/, '')
-  return root !== undefined && (address === root || address.startsWith(`${root}/`))
 }
 
 /** The address if git and the file system cannot interpret it differently; otherwise undefined. */

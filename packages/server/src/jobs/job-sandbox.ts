@@ -182,11 +182,34 @@ async function ended(
   // All folders of a job are on the same disk.
   const [disk] = Object.values(folders)
   const watch = setInterval(() => {
-    const used = usedBy(child.pid ?? 0)
+    // Memory (including tmpfs files) and number of all descendants of a process.
+    const pid = child.pid ?? 0
+    let memoryBytes = 0
+    let processes = 0
+    const waiting = [pid]
+    for (let at = waiting.pop(); at !== undefined; at = waiting.pop())
+      try {
+        const [, rss = '0'] =
+          /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${at}/status`, 'utf8')) ?? []
+        memoryBytes += Number(rss) * 1024
+        processes += 1
+        waiting.push(...childrenOf(at))
+        // The second process is the first one inside the sandbox.
+        if (processes === 2) memoryBytes += filesInMemory(at)
+      } catch {
+        // The process has ended.
+      }
+    const used = { memoryBytes, processes }
     if (used.memoryBytes > limits.memoryBytes) stop('memory')
     if (used.processes > limits.processes) stop('processes')
     // A folder that somebody removed must not end the worker.
-    const free = disk === undefined ? undefined : attempt(() => freeBytes(disk))
+    const free =
+      disk === undefined
+        ? undefined
+        : attempt(() => {
+            const { bavail, bsize } = statfsSync(disk)
+            return bavail * bsize
+          })
     if (free !== undefined && free < limits.freeBytes) stop('disk')
   }, WATCH_MS)
   signal.addEventListener('abort', kill)
@@ -207,11 +230,6 @@ async function ended(
     clearInterval(watch)
     signal.removeEventListener('abort', kill)
   }
-}
-
-function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
 }
 
 class Tail {
@@ -242,26 +260,6 @@ function childrenOf(pid: number): number[] {
   } catch {
     return []
   }
-}
-
-/** Memory (including tmpfs files) and number of all descendants of a process. */
-function usedBy(pid: number): { readonly memoryBytes: number; readonly processes: number } {
-  let memoryBytes = 0
-  let processes = 0
-  const waiting = [pid]
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop())
-    try {
-      const [, rss = '0'] =
-        /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${at}/status`, 'utf8')) ?? []
-      memoryBytes += Number(rss) * 1024
-      processes += 1
-      waiting.push(...childrenOf(at))
-      // The second process is the first one inside the sandbox.
-      if (processes === 2) memoryBytes += filesInMemory(at)
-    } catch {
-      // The process has ended.
-    }
-  return { memoryBytes, processes }
 }
 
 function filesInMemory(pid: number): number {

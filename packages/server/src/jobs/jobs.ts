@@ -294,7 +294,13 @@ export class TeamJobs {
             ? {
                 state: 'failed',
                 endedAt: timeText(),
-                result: { error: gaveUp(found.worker) },
+                result: {
+                  error: {
+                    code: 'JOB_ABANDONED',
+                    what: 'The job was abandoned.',
+                    why: `Its worker disappeared ${ATTEMPTS_MAX} times. The last one was ${found.worker ?? 'unknown'}.`,
+                  },
+                },
               }
             : {
                 state: 'running',
@@ -365,7 +371,11 @@ export class TeamJobs {
     const worker = this.#workers.get(row.worker ?? '')
     if (worker !== undefined) this.#workers.set(worker.name, { ...worker, seenAt: now })
     await this.queue.touch(attempt.org, attempt.id)
-    const text = plainText(progress).slice(0, PROGRESS_MAX)
+    // Removes control and format characters.
+    const text = progress
+      .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+      .trim()
+      .slice(0, PROGRESS_MAX)
     if (text === '' || text === row.progress) return true
     const changed = await this.#change(attempt, { progress: text })
     if (changed !== undefined) this.#notify(attempt.org, changed)
@@ -550,12 +560,6 @@ const jobActor = (org: string, { kind, createdBy }: TeamJob): Actor => ({
 
 const timeLimitMs = ({ kind }: TeamJob): number => kindOfJob(kind).minutes * 60_000
 
-const gaveUp = (worker: string | null): NonNullable<JobResult['error']> => ({
-  code: 'JOB_ABANDONED',
-  what: 'The job was abandoned.',
-  why: `Its worker disappeared ${ATTEMPTS_MAX} times. The last one was ${worker ?? 'unknown'}.`,
-})
-
 const tookTooLong = ({ kind }: TeamJob): NonNullable<JobResult['error']> => ({
   code: 'JOB_TIMED_OUT',
   what: 'The job was stopped.',
@@ -563,9 +567,6 @@ const tookTooLong = ({ kind }: TeamJob): NonNullable<JobResult['error']> => ({
 })
 
 const jobOf = ({ org: _org, releases: _releases, ...job }: JobRow): TeamJob => job
-
-/** Removes control and format characters. */
-const plainText = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 
 /** Validates a worker's result as untrusted input: the worker ran the agent's code. */
 function checkResult(given: JobResult): JobResult {

@@ -63,15 +63,6 @@ const PROVIDERS = {
   Record<string, { readonly title: string; readonly routes: readonly Route[] }>
 >
 
-/** The route of a request, and its path below the base URL. */
-function routeOf(provider: ModelProvider, pathname: string) {
-  const routes: readonly Route[] = PROVIDERS[provider].routes
-  return routes.flatMap(({ path, below = '', key }) => {
-    const end = path.exec(pathname)?.[1]
-    return end === undefined ? [] : [{ path: `${below}${end}`, key }]
-  })[0]
-}
-
 export const MODEL_PROVIDERS = Object.entries(PROVIDERS).map(
   ([name, { title }]) => [name, title] as const,
 )
@@ -172,7 +163,13 @@ export class ModelEndpoints {
     if (endpoint === undefined) throw serverErrors.MODEL_MISSING()
     const { provider, models, baseUrl } = endpoint
     const target = URL.canParse(request.url) ? new URL(request.url) : undefined
-    const route = routeOf(provider, target?.pathname ?? '')
+    // The route of a request, and its path below the base URL.
+    const pathname = target?.pathname ?? ''
+    const routes: readonly Route[] = PROVIDERS[provider].routes
+    const route = routes.flatMap(({ path, below = '', key }) => {
+      const end = path.exec(pathname)?.[1]
+      return end === undefined ? [] : [{ path: `${below}${end}`, key }]
+    })[0]
     const call =
       request.method === 'POST' && route !== undefined
         ? readModelRequest({

@@ -102,7 +102,15 @@ export async function writeBackup(source: BackupSource, folder: string): Promise
       blobs: files ?? (source.blobs === 's3' ? 's3' : 'not included'),
     }
     await writeFile(path.join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
-    await syncFiles(draft)
+    for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.']) {
+      const handle = await open(path.join(draft, name), 'r')
+      try {
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+    }
+
     await rename(draft, folder)
     return { folder, rows, files: files?.files ?? 0 }
   } catch (error) {
@@ -177,17 +185,6 @@ async function filesBelow(folder: string): Promise<string[]> {
     .filter((each) => each.isFile() && !each.name.endsWith('.tmp'))
     .map((each) => path.relative(folder, path.join(each.parentPath, each.name)))
     .map((each) => each.replaceAll(path.sep, '/'))
-}
-
-async function syncFiles(folder: string): Promise<void> {
-  for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.']) {
-    const handle = await open(path.join(folder, name), 'r')
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  }
 }
 
 // Rows
@@ -413,7 +410,19 @@ export async function restoreBackup(
     load: (database: BackupDatabase) => Promise<number>,
   ) => Promise<number>,
 ): Promise<RestoreSummary> {
-  const manifest = await readManifest(folder)
+  const file = path.join(folder, MANIFEST_FILE)
+  let manifest: Manifest
+  try {
+    manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest
+  } catch (error) {
+    throw serverErrors.BACKUP_DAMAGED(file, error)
+  }
+  if (manifest.version !== FORMAT || typeof manifest.schema !== 'number')
+    throw serverErrors.BACKUP_DAMAGED(
+      file,
+      `its format version is ${String(manifest.version)}, expected ${FORMAT}`,
+    )
+
   if (manifest.schema > migrations.length)
     throw serverErrors.DATABASE_NEWER(manifest.schema, migrations.length)
   if (existsSync(data) && readdirSync(data).length > 0)
@@ -446,22 +455,6 @@ export async function restoreBackup(
     await rm(draft, { recursive: true, force: true })
     throw error
   }
-}
-
-async function readManifest(folder: string): Promise<Manifest> {
-  const file = path.join(folder, MANIFEST_FILE)
-  let manifest: Manifest
-  try {
-    manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest
-  } catch (error) {
-    throw serverErrors.BACKUP_DAMAGED(file, error)
-  }
-  if (manifest.version !== FORMAT || typeof manifest.schema !== 'number')
-    throw serverErrors.BACKUP_DAMAGED(
-      file,
-      `its format version is ${String(manifest.version)}, expected ${FORMAT}`,
-    )
-  return manifest
 }
 
 async function restoreBlobs(folder: string, data: string, { blobs }: Manifest): Promise<number> {

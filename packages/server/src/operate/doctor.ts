@@ -215,14 +215,15 @@ function checkProxy({ url, host, trustProxy }: Settings, report: Report): void {
   const isBehindProxy = url !== undefined && !isLoopback(url.hostname) && isLoopback(host)
   if (isBehindProxy && !trustProxy)
     report('behind a proxy, all clients seem to share one address; set RETAKE_TRUST_PROXY=on')
-  if (trustProxy && !isLoopback(host) && !isPrivateHost(host))
+  if (
+    trustProxy &&
+    !isLoopback(host) &&
+    !/^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/.test(host)
+  )
     report(
       `clients can reach ${host} directly and forge X-Forwarded-For; listen on an address that only the proxy can reach`,
     )
 }
-
-const isPrivateHost = (host: string): boolean =>
-  /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/.test(host)
 
 async function checkSignOn(settings: Settings, report: Report): Promise<void> {
   const { oidcIssuer, oidcClientId } = settings

@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import path from 'node:path'
 import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape'
@@ -213,7 +212,13 @@ export async function startServer(settings: Settings, parts: RetakeParts): Promi
         clearInterval(watch)
         await (await worker)?.close()
         await jobs.close()
-        await closeServer(server)
+        // Waits a moment for requests in progress.
+        const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
+        server.closeIdleConnections()
+        const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
+        await closed
+        clearTimeout(timer)
+
         await notifications.close()
         await repositories.close()
         mailer.close()
@@ -261,15 +266,6 @@ async function startWorker(
 /** Valid until the first account exists. */
 export const setupToken = (keys: ServerKeys): string =>
   keys.key('links', 'setup').toString('base64url')
-
-/** Waits a moment for requests in progress. */
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
-  await closed
-  clearTimeout(timer)
-}
 
 /** Makes room before the disk is full, because then the database cannot write either. */
 async function watchDisk({ settings, runs, log }: ServerCore): Promise<void> {

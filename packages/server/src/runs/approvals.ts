@@ -77,7 +77,18 @@ export class TeamApprovals {
       expiresMs,
     }: { readonly run: string; readonly call: RequestedCall; readonly expiresMs: number },
   ): Promise<TeamApproval> {
-    checkCall(call)
+    const texts = ['tool', 'guard', 'rule', 'why', 'digest'] as const
+    const missing = texts.find((name) => typeof call[name] !== 'string')
+    if (!['string', 'undefined'].includes(typeof call.nonce))
+      throw serverErrors.REQUEST_INVALID('The call', 'The field "nonce" must be a string.')
+    if (missing !== undefined || !Number.isSafeInteger(call.event))
+      throw serverErrors.REQUEST_INVALID(
+        'The call',
+        `The field "${missing ?? 'event'}" is missing.`,
+      )
+    if (JSON.stringify(call).length > CALL_MAX)
+      throw serverErrors.TOO_LARGE('The call', JSON.stringify(call).length, CALL_MAX)
+
     if (!(expiresMs >= 1000 && expiresMs <= EXPIRY_MAX_MS))
       throw serverErrors.REQUEST_INVALID(
         'The field "expiresMs"',
@@ -215,17 +226,6 @@ export class TeamApprovals {
   #notify(org: string, approval: TeamApproval): void {
     for (const listener of this.#listeners) listener({ org, approval })
   }
-}
-
-function checkCall(call: RequestedCall): void {
-  const texts = ['tool', 'guard', 'rule', 'why', 'digest'] as const
-  const missing = texts.find((name) => typeof call[name] !== 'string')
-  if (!['string', 'undefined'].includes(typeof call.nonce))
-    throw serverErrors.REQUEST_INVALID('The call', 'The field "nonce" must be a string.')
-  if (missing !== undefined || !Number.isSafeInteger(call.event))
-    throw serverErrors.REQUEST_INVALID('The call', `The field "${missing ?? 'event'}" is missing.`)
-  if (JSON.stringify(call).length > CALL_MAX)
-    throw serverErrors.TOO_LARGE('The call', JSON.stringify(call).length, CALL_MAX)
 }
 
 function approvalOf(row: Selectable<Tables['waitingApproval']>): TeamApproval {

@@ -141,7 +141,13 @@ export class RunCache {
         length += rest.length
       }
       await handle.sync()
-      if (length === size) await this.#finish(org, digest, file)
+      if (length === size) {
+        if ((await fileDigest(file)) !== digest) {
+          await rm(file, { force: true })
+          throw serverErrors.UPLOAD_DAMAGED(digest)
+        }
+        await this.#withRoom(() => this.blobs.putFile(org, digest, file))
+      }
       return length
     } catch (error) {
       // A partial upload must not take the space that a later attempt needs.
@@ -169,14 +175,6 @@ export class RunCache {
       await undo?.()
       return work()
     }
-  }
-
-  async #finish(org: string, digest: string, file: string): Promise<void> {
-    if ((await fileDigest(file)) !== digest) {
-      await rm(file, { force: true })
-      throw serverErrors.UPLOAD_DAMAGED(digest)
-    }
-    await this.#withRoom(() => this.blobs.putFile(org, digest, file))
   }
 
   /**

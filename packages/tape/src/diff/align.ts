@@ -174,7 +174,23 @@ const alignMiddle = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =
     ]
   }
   const table = fillTable(a.toReversed(), b.toReversed())
-  return walk(table, a.length, b.length)
+  // Reads the cheapest path off the table. The table was built from reversed sequences, so the path
+  // starts at their beginning.
+  const { from, moves } = table
+  const rows = a.length
+  const columns = b.length
+  const pairs: Pair[] = []
+  let [row, column] = [rows, columns]
+  while (row > 0 || column > 0) {
+    const move = moves[row]?.[column - from(row)]
+    const here = { a: rows - row, b: columns - column }
+    if (move === PAIR) pairs.push(here)
+    else if (move === ONLY_A) pairs.push({ a: here.a })
+    else pairs.push({ b: here.b })
+    if (move !== ONLY_B) row--
+    if (move !== ONLY_A) column--
+  }
+  return pairs
 }
 
 interface Table {
@@ -217,23 +233,4 @@ const fillTable = (a: readonly Alignable[], b: readonly Alignable[]): Table => {
     moves.push(taken)
   }
   return { from, moves }
-}
-
-/**
- * Reads the cheapest path off the table. The table was built from reversed sequences, so the path
- * starts at their beginning.
- */
-const walk = ({ from, moves }: Table, rows: number, columns: number): Pair[] => {
-  const pairs: Pair[] = []
-  let [row, column] = [rows, columns]
-  while (row > 0 || column > 0) {
-    const move = moves[row]?.[column - from(row)]
-    const here = { a: rows - row, b: columns - column }
-    if (move === PAIR) pairs.push(here)
-    else if (move === ONLY_A) pairs.push({ a: here.a })
-    else pairs.push({ b: here.b })
-    if (move !== ONLY_B) row--
-    if (move !== ONLY_A) column--
-  }
-  return pairs
 }

@@ -15,7 +15,19 @@ export interface ValueDiff {
  */
 export const diffJson = (a: unknown, b: unknown, path = ''): ValueDiff[] => {
   if (Object.is(a, b)) return []
-  if (typeof a === 'string' && typeof b === 'string') return diffTexts(a, b, path)
+  if (typeof a === 'string' && typeof b === 'string') {
+    const [left, right] = [parseContainer(a), parseContainer(b)]
+    if (left === undefined || right === undefined || Array.isArray(left) !== Array.isArray(right)) {
+      return [{ path, a, b }]
+    }
+    const inner = diffJson(left, right).map((diff) => ({
+      ...diff,
+      path: innerPath(path, diff.path),
+    }))
+
+    // The same JSON value in another notation is still a different text.
+    return inner.length === 0 ? [{ path, a, b }] : inner
+  }
   if (Array.isArray(a) && Array.isArray(b)) return diffArrays(a, b, path)
   if (isRecord(a) && isRecord(b)) {
     const keys = new Set([...Object.keys(a), ...Object.keys(b)])
@@ -28,16 +40,6 @@ export const diffJson = (a: unknown, b: unknown, path = ''): ValueDiff[] => {
 
 const ownValue = (record: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(record, key) ? record[key] : undefined
-
-const diffTexts = (a: string, b: string, path: string): ValueDiff[] => {
-  const [left, right] = [parseContainer(a), parseContainer(b)]
-  if (left === undefined || right === undefined || Array.isArray(left) !== Array.isArray(right)) {
-    return [{ path, a, b }]
-  }
-  const inner = diffJson(left, right).map((diff) => ({ ...diff, path: innerPath(path, diff.path) }))
-  // The same JSON value in another notation is still a different text.
-  return inner.length === 0 ? [{ path, a, b }] : inner
-}
 
 const diffArrays = (a: readonly unknown[], b: readonly unknown[], path: string): ValueDiff[] => {
   const most = Math.min(a.length, b.length)

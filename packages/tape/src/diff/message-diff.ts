@@ -45,7 +45,10 @@ export class ConversationDiffer {
     ]
     for (const pair of align(
       ones,
-      others.map((each) => this.#asPartner(each)),
+      others.map((each) => {
+        const partner = this.#partners.get(each.digest)
+        return partner === undefined ? each : { ...each, digest: partner }
+      }),
     )) {
       const one = pair.a === undefined ? undefined : ones[pair.a]
       const other = pair.b === undefined ? undefined : others[pair.b]
@@ -55,11 +58,6 @@ export class ConversationDiffer {
       else news.push(...found)
     }
     return { news, carried }
-  }
-
-  #asPartner(entry: PositionedMessage): Alignable {
-    const partner = this.#partners.get(entry.digest)
-    return partner === undefined ? entry : { ...entry, digest: partner }
   }
 
   /** Differences between two versions of a message, unless already reported. */

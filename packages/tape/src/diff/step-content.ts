@@ -110,7 +110,13 @@ export interface StepProfile extends Alignable {
 
 export const profileOf = (step: Step): StepProfile => {
   const content = contentOf(step)
-  const words = wordsOf(content).join(' ')
+  // Words that distinguish a step from its neighbours. In a conversation these are the new words,
+  // because most of a request repeats earlier ones.
+  const { before, messages, answer, after } = content
+  const values = [...before, ...after]
+    .filter(({ area, path }) => area !== 'usage' && path !== 'state' && path !== 'tools')
+    .map(({ value }) => JSON.stringify(value) ?? '')
+  const words = [...messages.slice(-2), ...answer].map(wordsOfMessage).concat(values).join(' ')
   return {
     step,
     digest: digestOf(step, content),
@@ -162,17 +168,6 @@ const familyOf = (step: Step, { before }: StepContent): string => {
     case 'mark':
       return `mark ${step.title.split(':')[0]}`
   }
-}
-
-/**
- * Words that distinguish a step from its neighbours. In a conversation these are the new words,
- * because most of a request repeats earlier ones.
- */
-const wordsOf = ({ before, messages, answer, after }: StepContent): string[] => {
-  const values = [...before, ...after]
-    .filter(({ area, path }) => area !== 'usage' && path !== 'state' && path !== 'tools')
-    .map(({ value }) => JSON.stringify(value) ?? '')
-  return [...messages.slice(-2), ...answer].map(wordsOfMessage).concat(values)
 }
 
 const wordsOfMessage = (message: Message): string =>
@@ -299,12 +294,16 @@ const byName = (result: unknown, method: string): unknown =>
 const resultSections = ({ name, result, output }: CallDetail): Section[] => {
   const pipes = [...new Set(output.map(({ pipe }) => pipe))].toSorted((a, b) => a - b)
   return [
-    ...pipes.map((pipe) => section('output', pipeName(pipe), textOfPipe(output, pipe))),
+    ...pipes.map((pipe) =>
+      section(
+        'output',
+        { 1: 'stdout', 2: 'stderr' }[pipe] ?? `pipe ${pipe}`,
+        textOfPipe(output, pipe),
+      ),
+    ),
     section('tools', 'result', asJson(byName(result, name))),
   ]
 }
-
-const pipeName = (pipe: number): string => ({ 1: 'stdout', 2: 'stderr' })[pipe] ?? `pipe ${pipe}`
 
 const textOfPipe = (output: CallDetail['output'], pipe: number): string => {
   const decoder = new TextDecoder()

@@ -40,7 +40,14 @@ const bodyPayload = (body: {
 /** The body that a payload of kind `json`, `text` or `base64` represents. */
 export const payloadBytes = ({ kind, data }: Payload): Uint8Array => {
   if (kind === 'text') return new TextEncoder().encode(memberText(data, 'text'))
-  if (kind === 'base64') return bytesOf(memberText(data, 'base64'))
+  if (kind === 'base64') {
+    const text = memberText(data, 'base64')
+    try {
+      return fromBase64(text)
+    } catch {
+      throw tapeErrors.EDIT_INVALID_ANSWER(['base64 is not valid base64'])
+    }
+  }
   return new TextEncoder().encode(JSON.stringify(data))
 }
 
@@ -48,14 +55,6 @@ const memberText = (data: unknown, key: string): string => {
   const { [key]: value } = recordOf(data)
   if (typeof value !== 'string') throw tapeErrors.EDIT_INVALID_ANSWER([`${key} is not a string`])
   return value
-}
-
-const bytesOf = (text: string): Uint8Array => {
-  try {
-    return fromBase64(text)
-  } catch {
-    throw tapeErrors.EDIT_INVALID_ANSWER(['base64 is not valid base64'])
-  }
 }
 
 /**
@@ -129,8 +128,25 @@ export const answerPayload = (tape: TapeLike, step: Step): Payload => {
   const message = mcpPayload(step)
   if (message !== undefined) return message
   const exchange = step.exchange()
-  if (exchange !== undefined) return exchangePayload(step, exchange)
-  return toolPayload(tape, step)
+  if (exchange !== undefined) {
+    const { api, response } = exchange
+    if (response === undefined)
+      throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
+    const { undecoded, events } = response
+    if (undecoded !== undefined) throw tapeErrors.EDIT_UNREADABLE(step.label, undecoded)
+    const format = answerFormat(api)
+    return events === undefined || format === undefined
+      ? bodyPayload(response)
+      : { kind: 'json', data: format.assemble(events) }
+  }
+  const call = step.kind === 'tool' && !step.inferred ? step.call() : undefined
+  if (call === undefined || step.answerSeqs.length === 0)
+    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
+  const [seq] = step.answerSeqs
+  const event = tape.event(seq as number)
+  if (call.error !== undefined) return { kind: 'error', data: call.error }
+  const hasValue = event.type === 'result' && event.as !== undefined
+  return { kind: 'result', data: toWire(hasValue ? call.result : undefined) }
 }
 
 /** The request of a step in the form that a user edits: its body, or the arguments of its tool. */
@@ -152,28 +168,6 @@ export function editableValue(what: string, as: BodyForm, body: Uint8Array): unk
     const why = cause instanceof Error ? cause.message : String(cause)
     throw tapeErrors.EDIT_NO_ANSWER(what, `It cannot be read: ${why}.`)
   }
-}
-
-const exchangePayload = (step: Step, { api, response }: Exchange): Payload => {
-  if (response === undefined)
-    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
-  const { undecoded, events } = response
-  if (undecoded !== undefined) throw tapeErrors.EDIT_UNREADABLE(step.label, undecoded)
-  const format = answerFormat(api)
-  return events === undefined || format === undefined
-    ? bodyPayload(response)
-    : { kind: 'json', data: format.assemble(events) }
-}
-
-const toolPayload = (tape: TapeLike, step: Step): Payload => {
-  const call = step.kind === 'tool' && !step.inferred ? step.call() : undefined
-  if (call === undefined || step.answerSeqs.length === 0)
-    throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
-  const [seq] = step.answerSeqs
-  const event = tape.event(seq as number)
-  if (call.error !== undefined) return { kind: 'error', data: call.error }
-  const hasValue = event.type === 'result' && event.as !== undefined
-  return { kind: 'result', data: toWire(hasValue ? call.result : undefined) }
 }
 
 export const whyNothing = (step: Step): string => {

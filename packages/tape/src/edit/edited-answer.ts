@@ -139,10 +139,6 @@ const wrongValue = (kind: string, recorded: unknown, value: unknown): string | u
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Header values are bytes; values decoded as Latin-1 are encoded as Latin-1. */
-const encodeLatin1 = (text: string): Uint8Array =>
-  Uint8Array.from(text, (char) => char.charCodeAt(0) & 0xff)
-
 /**
  * An HTTP/1.1 response as bytes, split into the pieces in which it is delivered. Its headers define
  * the framing: with `transfer-encoding`, every piece is a chunk.
@@ -156,7 +152,11 @@ const http1Response = (
   pieces: readonly Uint8Array[],
 ): Uint8Array[] => {
   const lines = head.headers.map(([name, value]) => `${name}: ${value}\r\n`)
-  const start = encodeLatin1(`HTTP/1.1 ${head.status} ${head.statusText}\r\n${lines.join('')}\r\n`)
+  // Header values are bytes; values decoded as Latin-1 are encoded as Latin-1.
+  const start = Uint8Array.from(
+    `HTTP/1.1 ${head.status} ${head.statusText}\r\n${lines.join('')}\r\n`,
+    (char) => char.charCodeAt(0) & 0xff,
+  )
   const isChunked = head.headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
   const [first, ...rest] = isChunked
     ? [...pieces.filter(({ length }) => length > 0).map(chunkOf), encode('0\r\n\r\n')]
@@ -297,7 +297,16 @@ const stampOf = (tape: TapeLike, step: Step): { written?: number; digest?: strin
 
 const toolDelivery = ({ kind, data }: Payload): EditedDelivery => {
   if (kind === 'error') {
-    return { event: { type: 'result', error: recordedError(data) }, body: EMPTY }
+    // Users may write `{ "message": "…" }` and omit the rest.
+    if (!isRecord(data) || typeof data['message'] !== 'string')
+      throw tapeErrors.EDIT_INVALID_ANSWER(['an error is an object with a message'])
+    return {
+      event: {
+        type: 'result',
+        error: { class: 'Error', name: 'Error', ...data } as unknown as RecordedError,
+      },
+      body: EMPTY,
+    }
   }
   const { as, body } = encodeBody(wireValue(data))
   return { event: { type: 'result', as }, body }
@@ -309,11 +318,4 @@ const wireValue = (data: unknown): unknown => {
   } catch (cause) {
     throw tapeErrors.EDIT_INVALID_ANSWER([cause instanceof Error ? cause.message : String(cause)])
   }
-}
-
-/** Users may write `{ "message": "…" }` and omit the rest. */
-const recordedError = (data: unknown): RecordedError => {
-  if (!isRecord(data) || typeof data['message'] !== 'string')
-    throw tapeErrors.EDIT_INVALID_ANSWER(['an error is an object with a message'])
-  return { class: 'Error', name: 'Error', ...data } as unknown as RecordedError
 }

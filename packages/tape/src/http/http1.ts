@@ -14,8 +14,6 @@ const EQUALS = 61
 const LOWER_X = 120
 const NAME_LIMIT = 64
 
-const isBlank = (byte: number): boolean => byte === 32 || byte === 9
-
 /**
  * Overwrites cookie values of some header lines with `x`, byte by byte, so that a line may be split
  * anywhere. Names, attributes, lengths and framing stay, so a client can still parse the rest.
@@ -44,8 +42,9 @@ class HeaderMask {
     }
     if (this.#lineLength++ === 0) {
       // A line that begins with white space continues the previous value.
-      if (isBlank(byte)) return byte
-      this.#startLine()
+      if (byte === 32 || byte === 9) return byte
+      this.#part = 'name'
+      this.#name = ''
     }
     if (this.#part === 'masked' && byte !== SEMICOLON) {
       this.#value += String.fromCharCode(byte)
@@ -62,11 +61,6 @@ class HeaderMask {
   #report(): void {
     if (this.#value !== '') this.onMasked(this.#value)
     this.#value = ''
-  }
-
-  #startLine(): void {
-    this.#part = 'name'
-    this.#name = ''
   }
 
   #readName(byte: number): void {

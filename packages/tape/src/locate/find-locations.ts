@@ -351,11 +351,14 @@ const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
 /** Searches the URL both encoded and decoded. */
 const searchUrl = (url: string, matcher: ValueMatcher): Hit[] => {
   const hits = searchText(url, matcher, 'url')
-  return hits.length > 0 ? hits : searchText(readable(url), matcher, 'url')
+  return hits.length > 0
+    ? hits
+    : searchText(
+        attempt(() => decodeURIComponent(url.replaceAll('+', ' ')), url),
+        matcher,
+        'url',
+      )
 }
-
-const readable = (url: string): string =>
-  attempt(() => decodeURIComponent(url.replaceAll('+', ' ')), url)
 
 const searchHeaders = (headers: readonly HeaderPair[], matcher: ValueMatcher): Hit[] =>
   headers.flatMap(([name, value]) => searchJson({ [name]: value }, matcher, 'headers'))

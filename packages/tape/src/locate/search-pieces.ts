@@ -86,7 +86,12 @@ export class ExactMatcher implements ValueMatcher {
     const { length } = form
     let index = text.indexOf(form)
     while (index >= 0 && matches.length < MAX_MATCHES) {
-      if (this.#number === undefined || isWholeNumber(text, index, length)) {
+      // Whether digits are not part of a longer number.
+      if (
+        this.#number === undefined ||
+        (!/\d\.?$/.test(text.slice(Math.max(0, index - 2), index)) &&
+          !/^\.?\d/.test(text.slice(index + length, index + length + 2)))
+      ) {
         matches.push({ index, length })
         index = text.indexOf(form, index + length)
       } else index = text.indexOf(form, index + 1)
@@ -97,11 +102,6 @@ export class ExactMatcher implements ValueMatcher {
 
 const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-
-/** True if digits are not part of a longer number. */
-const isWholeNumber = (text: string, index: number, length: number): boolean =>
-  !/\d\.?$/.test(text.slice(Math.max(0, index - 2), index)) &&
-  !/^\.?\d/.test(text.slice(index + length, index + length + 2))
 
 /** Finds similar texts: different capitals, spaces or punctuation. */
 export class NearMatcher implements ValueMatcher {
@@ -159,7 +159,12 @@ export const searchStream = (
     )
   }
   const words = [...texts].flatMap(([path, fragments]) => searchFragments(path, fragments, matcher))
-  return withoutSummaries([...words, ...numbers])
+  // Some providers repeat the whole text at the end of a stream; the first occurrence is enough.
+  const hits = [...words, ...numbers]
+  const isSummary = ({ path = '' }: Hit): boolean =>
+    /(^|[._])(done|completed|stop)\b/.test(path.split(/[.[]/, 4).join('.'))
+  const details = hits.filter((hit) => !isSummary(hit))
+  return details.length > 0 ? details : [...hits]
 }
 
 const searchFragments = (
@@ -208,14 +213,6 @@ function* textsIn(
   }
 }
 
-/** Some providers repeat the whole text at the end of a stream; the first occurrence is enough. */
-const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
-  const isSummary = ({ path = '' }: Hit): boolean =>
-    /(^|[._])(done|completed|stop)\b/.test(path.split(/[.[]/, 4).join('.'))
-  const details = hits.filter((hit) => !isSummary(hit))
-  return details.length > 0 ? details : [...hits]
-}
-
 /** Maximum depth. Real data is not nested deeper, but a tape may contain anything. */
 const MAX_DEPTH = 200
 
@@ -223,7 +220,11 @@ const MAX_DEPTH = 200
 export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', depth = 0): Hit[] => {
   if (depth > MAX_DEPTH) return []
   if (typeof value === 'string') return searchString(value, matcher, path)
-  if (typeof value === 'number') return searchNumber(value, matcher, path)
+  if (typeof value === 'number')
+    return matcher.isNumber(value) ||
+      matcher.findIn(String(value)).some(({ length }) => length === String(value).length)
+      ? [{ path, excerpt: { before: '', match: String(value), after: '' }, count: 1 }]
+      : []
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => searchJson(item, matcher, `${path}[${index}]`, depth + 1))
   }
@@ -263,12 +264,6 @@ const hitsIn = (text: string, matcher: ValueMatcher): Hit[] => {
   const [first] = matches
   return first === undefined ? [] : [{ excerpt: excerptOf(text, first), count: matches.length }]
 }
-
-const searchNumber = (value: number, matcher: ValueMatcher, path: string): Hit[] =>
-  matcher.isNumber(value) ||
-  matcher.findIn(String(value)).some(({ length }) => length === String(value).length)
-    ? [{ path, excerpt: { before: '', match: String(value), after: '' }, count: 1 }]
-    : []
 
 /** A part of some content, and the event that contains it. */
 export interface SearchPiece {

@@ -100,7 +100,19 @@ export class TapeFile {
   append(pieces: readonly Uint8Array[]): void {
     this.check()
     try {
-      this.#end += this.#writeAll(pieces)
+      let written = 0
+      for (let rest = pieces; rest.length > 0; rest = withoutFirst(pieces, written)) {
+        const [first] = rest
+        const count =
+          rest.length === 1 && first !== undefined
+            ? writeSync(this.fd, first, 0, first.length, this.#end + written)
+            : writevSync(this.fd, rest, this.#end + written)
+        // A full disk first causes a short write; the next one fails with the reason.
+        if (count === 0) throw new Error('nothing could be written')
+        written += count
+        if (rest.length === 1 && count === first?.length) break
+      }
+      this.#end += written
     } catch (error) {
       throw this.#poison(error)
     }
@@ -166,22 +178,6 @@ export class TapeFile {
     if (this.#waiting.length > 0) this.#syncNow()
     else if (this.#isClosed) closeSync(this.fd)
     for (const { settle } of settled) settle(failure)
-  }
-
-  #writeAll(pieces: readonly Uint8Array[]): number {
-    let written = 0
-    for (let rest = pieces; rest.length > 0; rest = withoutFirst(pieces, written)) {
-      const [first] = rest
-      const count =
-        rest.length === 1 && first !== undefined
-          ? writeSync(this.fd, first, 0, first.length, this.#end + written)
-          : writevSync(this.fd, rest, this.#end + written)
-      // A full disk first causes a short write; the next one fails with the reason.
-      if (count === 0) throw new Error('nothing could be written')
-      written += count
-      if (rest.length === 1 && count === first?.length) break
-    }
-    return written
   }
 
   #poison(cause: unknown): TapeError {

@@ -39,7 +39,19 @@ export class TapeLock {
       if (claim(path)) return new TapeLock(path).#unlessCreatorWrites(tape)
       const owner = readOwner(path)
       if (owner !== undefined && isAlive(owner)) throw tapeErrors.TAPE_IN_USE(tape, owner.pid)
-      if (owner !== undefined) takeOver(path, owner)
+      if (owner !== undefined) {
+        // Removes the lock of a process that is gone. Of several concurrent callers only one may do
+        // so, and only while the lock still belongs to that process: a faster caller may have taken
+        // it already.
+        const { pid, started } = owner
+        const turn = TapeLock.take(`${path}.${pid}-${started}`)
+        try {
+          const owner = readOwner(path)
+          if (owner?.pid === pid && owner.started === started) remove(path)
+        } finally {
+          turn.release()
+        }
+      }
     }
     throw tapeErrors.TAPE_IN_USE(tape, readOwner(path)?.pid ?? 0)
   }
@@ -114,20 +126,6 @@ const RUN_RECORD_BYTES_MAX = 16_384
 type Owner = Pick<TapeCreator, 'pid' | 'started'> & Partial<TapeCreator>
 
 /**
- * Removes the lock of a process that is gone. Of several concurrent callers only one may do so, and
- * only while the lock still belongs to that process: a faster caller may have taken it already.
- */
-function takeOver(path: string, { pid, started }: Owner): void {
-  const turn = TapeLock.take(`${path}.${pid}-${started}`)
-  try {
-    const owner = readOwner(path)
-    if (owner?.pid === pid && owner.started === started) remove(path)
-  } finally {
-    turn.release()
-  }
-}
-
-/**
  * A lock is a symbolic link whose target is the owner, not a path: creating it is a single system
  * call, so it never appears without its content.
  */
@@ -139,11 +137,7 @@ function claim(path: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
   }
-  return claimWithFile(path, owner)
-}
-
-/** For systems that restrict the creation of symbolic links. */
-function claimWithFile(path: string, owner: string): boolean {
+  // For systems that restrict the creation of symbolic links.
   const own = `${path}.${PID}.${counter++}`
   try {
     const fd = openSync(own, 'w', 0o600)

@@ -122,7 +122,12 @@ export class TapeWriter {
     for (let seq = 0; seq < frames.count; seq++) {
       encoder.skip(frames.frame(seq), () => tape.storedBody(seq))
     }
-    for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.storedBody(seq))
+    // The last few requests, oldest first: one per conversation that may continue.
+    const found: number[] = []
+    for (let seq = tape.count - 1; seq > 0 && found.length < 4; seq--) {
+      if (tape.event(seq).type === 'request') found.unshift(seq)
+    }
+    for (const seq of found) encoder.skipRequest(seq, tape.storedBody(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
     const file = TapeFile.continueAt(path, end, durability)
     const writer = new TapeWriter(file, lock, encoder, now, tape.run)
@@ -274,15 +279,6 @@ function saltedJson(event: NewEvent, json?: string): string | undefined {
 function paddedJson(json: string): string {
   const length = Math.max(4 * SALT_BYTES, SHORT_BODY_MAX_BYTES + 1 - Buffer.byteLength(json))
   return json + Array.from(randomBytes(length), (byte) => ' \t\n\r'[byte % 4]).join('')
-}
-
-/** The last few requests, oldest first: one per conversation that may continue. */
-function lastRequests(tape: Tape): readonly number[] {
-  const found: number[] = []
-  for (let seq = tape.count - 1; seq > 0 && found.length < 4; seq--) {
-    if (tape.event(seq).type === 'request') found.unshift(seq)
-  }
-  return found
 }
 
 function clockFrom(startMs: number): () => number {

@@ -43,7 +43,15 @@ export const visibleText = (text: string): string =>
 const escapeCode = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
 
 function valueLines(value: unknown, indent: string): string[] {
-  if (typeof value === 'string') return textLines(value, indent)
+  if (typeof value === 'string') {
+    const lines = folded(value.split('\n').map(visibleText).join('\n')).split('\n')
+    const mixed = mixesAlphabets(value) ? ' ⟨letters of several alphabets in a word⟩' : ''
+    if (lines.length === 1) return [JSON.stringify(lines[0]).replaceAll('\\\\u{', '\\u{') + mixed]
+    return [
+      `a text of ${lines.length} lines${mixed}`,
+      ...lines.map((line) => `${indent}  | ${line}`),
+    ]
+  }
   if (!isObject(value)) return [JSON.stringify(value)]
   const inner = `${indent}  `
   if (Array.isArray(value)) {
@@ -68,13 +76,6 @@ function valueLines(value: unknown, indent: string): string[] {
       return [`${inner}${visibleText(key)}: ${first}`, ...rest]
     }),
   ]
-}
-
-function textLines(text: string, indent: string): string[] {
-  const lines = folded(text.split('\n').map(visibleText).join('\n')).split('\n')
-  const mixed = mixesAlphabets(text) ? ' ⟨letters of several alphabets in a word⟩' : ''
-  if (lines.length === 1) return [JSON.stringify(lines[0]).replaceAll('\\\\u{', '\\u{') + mixed]
-  return [`a text of ${lines.length} lines${mixed}`, ...lines.map((line) => `${indent}  | ${line}`)]
 }
 
 /** The beginning and the end of a visible text; never splits an escape or a count. */

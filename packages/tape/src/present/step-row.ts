@@ -248,7 +248,9 @@ export interface RowOptions {
 /** The row of a step. A recorded step has no `parent` yet: finding it needs all answers. */
 export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): StepRow {
   const { usage, error, model, toolName } = step
-  const state = stateOf(step, status)
+  // While a run is being recorded, a step without an answer is neither in doubt nor aborted.
+  const isOpen = step.state === 'in doubt' || (step.state === 'aborted' && step.error === undefined)
+  const state = status === 'recording' && isOpen ? 'running' : step.state
   const title = state === 'running' ? (step.waitingTitle ?? step.title) : step.title
   return {
     label: step.label,
@@ -271,12 +273,6 @@ export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): S
     within: step.within.map((scope) => `${scope.kind} ${clipText(scope.name, LINE)}`),
     inferred: step.inferred,
   }
-}
-
-/** While a run is being recorded, a step without an answer is neither in doubt nor aborted. */
-function stateOf(step: Step, status: RunStatus): RowState {
-  const isOpen = step.state === 'in doubt' || (step.state === 'aborted' && step.error === undefined)
-  return status === 'recording' && isOpen ? 'running' : step.state
 }
 
 function rowOrigin(tape: Tape, step: Step): RowOrigin {

@@ -13,25 +13,12 @@ interface ModelNames {
   readonly bedrockRegion?: string
 }
 
-interface BedrockModel {
-  /** `anthropic.claude-sonnet-4-5-20250929`. */
-  readonly name: string
-  readonly maker: string
-  /** `global`, a geography, or `here` for the region of the endpoint. */
-  readonly region: string
-}
-
 /** `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, and the same without its region or version. */
 const BEDROCK =
   /^(?:(us|eu|apac|jp|au|ca|global)\.)?((anthropic|amazon|meta|mistral|cohere|ai21|deepseek|openai|qwen|writer)\.[a-z0-9.-]+?)(?:-v\d+)?(?::\d+){0,2}$/
 
 /** An ARN names the model only if it is the ARN of a model or of an AWS profile. */
 const ARN = /^arn:aws[a-z-]*:bedrock:[^/]*:(?:inference-profile|foundation-model)\/(.+)$/
-
-const bedrockModel = (id: string): BedrockModel | undefined => {
-  const [, region = 'here', name, maker] = BEDROCK.exec(id) ?? []
-  return name === undefined || maker === undefined ? undefined : { name, maker, region }
-}
 
 /** Routers and gateways prefix the maker or the host. */
 const PREFIX = new RegExp(
@@ -48,7 +35,8 @@ const modelNames = (model: string): ModelNames => {
     id = id.replace(PREFIX, '')
     names.add(id)
   }
-  const hosted = bedrockModel(id)
+  const [, region = 'here', name, maker] = BEDROCK.exec(id) ?? []
+  const hosted = name === undefined || maker === undefined ? undefined : { name, maker, region }
   if (hosted !== undefined) {
     names.add(hosted.name)
     // Only Claude costs the same wherever it is hosted.
@@ -145,7 +133,11 @@ export const costUsd = (
   if (usage.mismatch !== undefined) return undefined
   const { input, cachedInput, cacheWrite, cacheWriteLong, output } = usage
   const allInput = input + cachedInput + cacheWrite
-  const price = priceFor(found, allInput)
+  const { longInput } = found
+  const price =
+    longInput === undefined || allInput <= longInput.above
+      ? found
+      : scale(found, longInput.inputFactor, longInput.outputFactor)
   const reasoning = price.reasoning === undefined ? 0 : usage.reasoning
   const classes: readonly (readonly [tokens: number, price: number | undefined])[] = [
     [input, price.input],
@@ -162,10 +154,4 @@ export const costUsd = (
     total += tokens * each
   }
   return total / 1_000_000
-}
-
-const priceFor = (price: Price, allInput: number): Price => {
-  const { longInput } = price
-  if (longInput === undefined || allInput <= longInput.above) return price
-  return scale(price, longInput.inputFactor, longInput.outputFactor)
 }

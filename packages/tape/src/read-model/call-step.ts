@@ -87,12 +87,22 @@ export class CallStep extends StepBase {
 
   override call(): CallDetail {
     const { failure: error } = this
+    // Messages of an MCP server are separate steps; this is its other output.
+    const { tape } = this.context
+    const remarks = this.session?.remarks.filter(({ from }) => from === 'server') ?? []
     return {
       name: this.name,
       args: this.#args(),
       result: this.#result(),
       error,
-      output: this.#output(),
+      output: [
+        ...remarks.map(({ at, text }) => ({
+          at,
+          pipe: 1,
+          bytes: new TextEncoder().encode(`${text}\n`),
+        })),
+        ...this.#ownChunks().map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
+      ].toSorted((left, right) => left.at - right.at),
     }
   }
 
@@ -100,20 +110,6 @@ export class CallStep extends StepBase {
   #ownChunks(): CallOp['chunks'] {
     const { chunks } = this.op
     return this.session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
-  }
-
-  /** Messages of an MCP server are separate steps; this is its other output. */
-  #output(): CallDetail['output'] {
-    const { tape } = this.context
-    const remarks = this.session?.remarks.filter(({ from }) => from === 'server') ?? []
-    return [
-      ...remarks.map(({ at, text }) => ({
-        at,
-        pipe: 1,
-        bytes: new TextEncoder().encode(`${text}\n`),
-      })),
-      ...this.#ownChunks().map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
-    ].toSorted((left, right) => left.at - right.at)
   }
 
   #args(): unknown {

@@ -193,12 +193,13 @@ export class ExchangeReader {
   }
 }
 
+// A masked or malformed URL still gives a result.
 const providerRequest = (
   { method, url, headers }: Pick<ExchangeRequest, 'method' | 'url' | 'headers'>,
   read: () => string,
 ): ProviderRequest => ({
   method,
-  url: parseUrl(url),
+  url: URL.canParse(url) ? new URL(url) : new URL('http://unknown.invalid/'),
   headers,
   mentions: (...keys) => {
     const text = read()
@@ -270,7 +271,3 @@ const openResponse = (wire: HttpAnswer): ExchangeResponse => {
     problem: stream?.problem,
   }
 }
-
-/** A masked or malformed URL still gives a result. */
-const parseUrl = (url: string): URL =>
-  URL.canParse(url) ? new URL(url) : new URL('http://unknown.invalid/')

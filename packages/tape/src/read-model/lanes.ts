@@ -105,8 +105,11 @@ class LaneReader implements LaneAssignment {
   }
 
   #pickLane(op: number, role: Role, causeLane: number): number {
-    if (role === 'step' && this.#isOpen(this.#openSteps, causeLane))
-      return this.#openLane(causeLane)
+    if (role === 'step' && this.#isOpen(this.#openSteps, causeLane)) {
+      const id = this.lanes.length
+      this.lanes.push({ id, parent: causeLane, steps: [] })
+      return id
+    }
     if (causeLane === 0 || this.#isAnotherLaneBusy(causeLane)) return causeLane
     const earlier = this.lanes[causeLane]?.steps ?? []
     const continuesLane = this.#options.continues?.(op, earlier) === true
@@ -115,12 +118,6 @@ class LaneReader implements LaneAssignment {
     this.#joinedBelow = this.lanes.length
     this.#causeLane = 0
     return 0
-  }
-
-  #openLane(parent: number): number {
-    const id = this.lanes.length
-    this.lanes.push({ id, parent, steps: [] })
-    return id
   }
 
   #isOpen(open: ReadonlyMap<number, ReadonlySet<number>>, lane: number): boolean {

@@ -25,14 +25,12 @@ export const shortText = (text: string, length = 80): string =>
 export const shortJson = (value: unknown, length = 80): string => {
   if (typeof value === 'string') return shortText(value, length)
   const json = (): string | undefined =>
-    JSON.stringify(value, (_, each: unknown) => shorten(each, length))
+    JSON.stringify(value, (_, each: unknown) => {
+      // Long strings are cut before they are serialised.
+      if (typeof each === 'bigint') return String(each)
+      return typeof each === 'string' && each.length > length ? each.slice(0, length + 1) : each
+    })
   return shortText(attempt(json, '…') ?? '', length)
-}
-
-/** Long strings are cut before they are serialised. */
-const shorten = (value: unknown, length: number): unknown => {
-  if (typeof value === 'bigint') return String(value)
-  return typeof value === 'string' && value.length > length ? value.slice(0, length + 1) : value
 }
 
 /**

@@ -148,7 +148,11 @@ class RunIndexBuilder implements RunIndex {
     this.trace.push(entry)
     if (event.type === 'socket') this.#sockets.set(event.seq, { event, entry })
     if (event.type === 'call' && event.sync === true) this.#syncCalls.add(event.seq)
-    if (event.type === 'call' && event.kind === 'file') this.#addFile(event)
+    if (event.type === 'call' && event.kind === 'file') {
+      const file: IndexedFileCall = { call: event }
+      this.fileCalls.push(file)
+      this.#files.set(event.seq, file)
+    }
     if (!isStep(event)) return
     const op = this.#addStep(event)
     if (this.#drawn !== undefined && event.type === 'call') op.guard = this.#drawn
@@ -166,12 +170,6 @@ class RunIndexBuilder implements RunIndex {
     }
     const last = this.steps.at(-1)
     if (last !== undefined && 'event' in last) last.guard = intent
-  }
-
-  #addFile(call: CallEvent): void {
-    const file: IndexedFileCall = { call }
-    this.fileCalls.push(file)
-    this.#files.set(call.seq, file)
   }
 
   #addStep(event: StepOp['event']): StepOp {

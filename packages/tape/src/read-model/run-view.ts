@@ -33,30 +33,6 @@ import { type RunTotals, type Step, sumSteps } from './step.js'
 export const readRun = (tape: TapeLike, options: ReadOptions = {}): RunView =>
   new RunView(tape, options)
 
-/**
- * True if a step continues the conversation of a lane: a model request that repeats and extends it,
- * or work that its last answer requested.
- */
-const continuesConversation = (step: StepBase, earlier: readonly StepBase[]): boolean => {
-  const last = earlier.findLast(
-    (candidate) => candidate instanceof RequestStep && candidate.kind === 'model',
-  )
-  if (!(last instanceof RequestStep) || step instanceof MarkStep) return false
-  if (step instanceof RequestStep && step.kind === 'model') return repeats(step, last)
-  const { toolName } = step
-  if (toolName !== undefined) return last.toolCalls.some(({ name }) => isSameTool(name, toolName))
-  return last.toolCalls.length > 0
-}
-
-const repeats = (step: RequestStep, earlier: RequestStep): boolean => {
-  const before = earlier.reader.requestMessages()
-  const now = step.reader.requestMessages()
-  return (
-    now.length > before.length &&
-    before.every((message, index) => JSON.stringify(message) === JSON.stringify(now[index]))
-  )
-}
-
 /** Decompressors for answers recorded below `fetch`, and prices that override the built-in ones. */
 export interface ReadOptions extends BodyDecoders {
   readonly prices?: PriceTable
@@ -252,7 +228,25 @@ export class RunView {
 
 /** Unreadable data gives no evidence about lanes; the error appears where the data is shown. */
 const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean =>
-  attempt(() => continuesConversation(step, earlier), false)
+  attempt(() => {
+    // Whether a step continues the conversation of a lane: a model request that repeats and extends
+    // it, or work that its last answer requested.
+    const last = earlier.findLast(
+      (candidate) => candidate instanceof RequestStep && candidate.kind === 'model',
+    )
+    if (!(last instanceof RequestStep) || step instanceof MarkStep) return false
+    if (step instanceof RequestStep && step.kind === 'model') {
+      const before = last.reader.requestMessages()
+      const now = step.reader.requestMessages()
+      return (
+        now.length > before.length &&
+        before.every((message, index) => JSON.stringify(message) === JSON.stringify(now[index]))
+      )
+    }
+    const { toolName } = step
+    if (toolName !== undefined) return last.toolCalls.some(({ name }) => isSameTool(name, toolName))
+    return last.toolCalls.length > 0
+  }, false)
 
 const isOp = <E extends StepOp['event']>(
   op: StepOp,

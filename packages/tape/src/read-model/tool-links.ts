@@ -41,7 +41,16 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   const models = steps.filter(
     (step) => step instanceof RequestStep && step.kind === 'model',
   ) as RequestStep[]
-  const following = inLanes(models)
+  // For each model step, the next few in its lane.
+  const nextIn = new Map<number, RequestStep[]>()
+  const following = models
+    .toReversed()
+    .map((step) => {
+      const next = nextIn.get(step.lane) ?? []
+      nextIn.set(step.lane, [step, ...next].slice(0, LOOK_AHEAD))
+      return next
+    })
+    .toReversed()
   const tools = new RecordedTools(steps)
   for (const [position, caller] of models.entries()) {
     const inLane = following[position] ?? []
@@ -56,19 +65,6 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
     }
   }
   return { askedBy, inferred }
-}
-
-/** For each model step, the next few in its lane. */
-const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
-  const nextIn = new Map<number, RequestStep[]>()
-  return models
-    .toReversed()
-    .map((step) => {
-      const next = nextIn.get(step.lane) ?? []
-      nextIn.set(step.lane, [step, ...next].slice(0, LOOK_AHEAD))
-      return next
-    })
-    .toReversed()
 }
 
 /** The request that contains the result of a call: a nearby one, preferably in the same lane. */

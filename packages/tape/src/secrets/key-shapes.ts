@@ -552,9 +552,12 @@ const CUT_PUTTY = /Private-Lines: \d{1,3}(?:\r?\n|\\r?\\n)(?![^]*Private-MAC)/
 
 /** An expression for everything that a match of a key shape may start with, up to the end of a text. */
 function cutSource(source: string): string {
-  return alternativesOf(source)
-    .map((alternative) => cutSequence(atomsOf(alternative)))
-    .join('|')
+  const alternatives = ['']
+  for (const { text, quantifier } of atomsOf(source)) {
+    if (text === '|') alternatives.push('')
+    else alternatives.push(`${alternatives.pop() ?? ''}${text}${quantifier}`)
+  }
+  return alternatives.map((alternative) => cutSequence(atomsOf(alternative))).join('|')
 }
 
 interface Atom {
@@ -574,15 +577,6 @@ const cutSequence = ([atom, ...rest]: readonly Atom[]): string => {
       : (/,(\d*)\}/.exec(quantifier)?.[1] ?? '')
   const inside = text.startsWith('(?:') ? `(?:${cutSource(text.slice(3, -1))})` : '$'
   return `(?:${text}${quantifier}${cutSequence(rest)}|${text}{0,${most}}${inside})`
-}
-
-function alternativesOf(source: string): string[] {
-  const alternatives = ['']
-  for (const { text, quantifier } of atomsOf(source)) {
-    if (text === '|') alternatives.push('')
-    else alternatives.push(`${alternatives.pop() ?? ''}${text}${quantifier}`)
-  }
-  return alternatives
 }
 
 /** Characters, classes and groups, each with its quantifier. */

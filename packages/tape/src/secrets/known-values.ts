@@ -238,8 +238,6 @@ const asciiEscaped = (text: string): string =>
   )
 /** A lone surrogate has no UTF-8 encoding, so such text stays unchanged. */
 const urlEscaped = (text: string): string => attempt(() => encodeURIComponent(text), text)
-const lowerEscapes = (text: string): string =>
-  text.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())
 const formEscaped = (text: string): string =>
   urlEscaped(text)
     .replaceAll('%20', '+')
@@ -254,7 +252,7 @@ const TEXT_FORMS: readonly ((text: string) => string)[] = [
   asciiEscaped,
   (text) => jsonEscaped(text).replaceAll('/', '\\/'),
   urlEscaped,
-  (text) => lowerEscapes(urlEscaped(text)),
+  (text) => urlEscaped(text).replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
   (text) => urlEscaped(urlEscaped(text)),
   (text) => urlEscaped(jsonEscaped(text)),
   (text) => urlEscaped(jsonEscaped(jsonEscaped(text))),

@@ -33,7 +33,16 @@ export function namedSecrets(text: string): NamedSecret[] {
     hit !== undefined;
     hit = triggerAt(text, codes, searched)
   ) {
-    const start = wordStart(text, hit.index)
+    const at = hit.index
+    let start = at
+    while (start > 0 && at - start < NAME_MAX && isNameCode(text.charCodeAt(start - 1))) start -= 1
+
+    // The digits of an escape are not part of the name.
+    if (text[start - 1] === '%' && /^(?:3F|26|22|5B|20|2C|7B)/i.test(text.slice(start, start + 2)))
+      start += 2
+    if (text[start - 1] === '\\' && /^[nrt]/.test(text[start] ?? '')) start += 1
+    while (start < at && (text[start] === '-' || text[start] === '.')) start += 1
+
     const end = wordEnd(text, hit.index + hit[0].length)
     searched = end
     if (end - start > NAME_MAX) continue
@@ -162,17 +171,6 @@ const isNameCode = (code: number): boolean =>
   code === 95 ||
   code === 45 ||
   code === 46
-
-function wordStart(text: string, at: number): number {
-  let start = at
-  while (start > 0 && at - start < NAME_MAX && isNameCode(text.charCodeAt(start - 1))) start -= 1
-  // The digits of an escape are not part of the name.
-  if (text[start - 1] === '%' && /^(?:3F|26|22|5B|20|2C|7B)/i.test(text.slice(start, start + 2)))
-    start += 2
-  if (text[start - 1] === '\\' && /^[nrt]/.test(text[start] ?? '')) start += 1
-  while (start < at && (text[start] === '-' || text[start] === '.')) start += 1
-  return start
-}
 
 function wordEnd(text: string, at: number): number {
   let end = at
@@ -499,7 +497,7 @@ function afterQuotedName(
     text.slice(Math.max(0, start - quote.length - 6), start - quote.length),
   )
   if (isMember) {
-    const mark = escapedText(quote)
+    const mark = quote.replaceAll(/[\\$`]/g, String.raw`\$&`)
     const after = new RegExp(
       String.raw`\s{0,32},(?:\s{0,32}${mark}?\w{1,32}${mark}?\s?:\s?[^,{}]{0,128},){0,3}?\s{0,32}${mark}?(?:value|val|values|content|data|default|default_value|defaultValue|stringValue|secret)${mark}?\s{0,4}[:=]\s{0,4}\[?${mark}`,
       'y',
@@ -534,8 +532,6 @@ function quoted(text: string, start: number, quote: string): Range | undefined {
   const end = closingQuote(text, start, quote)
   return end === undefined ? undefined : { start, end, form: 'data' }
 }
-
-const escapedText = (text: string): string => text.replaceAll(/[\\$`]/g, String.raw`\$&`)
 
 /** `--password X`, also as elements of an array. */
 function optionValue(text: string, { start }: Name, at: number): Range | undefined {

@@ -47,7 +47,13 @@ export function statePath(
 }
 
 function compare(path: string, before: unknown, after: unknown, changes: StateChange[]): void {
-  if (isTree(before) && isTree(after) && isAlike(before, after)) {
+  // An object with `$type` represents another kind of value, and shares no members with it.
+  if (
+    isTree(before) &&
+    isTree(after) &&
+    Array.isArray(before) === Array.isArray(after) &&
+    own(before, '$type') === own(after, '$type')
+  ) {
     const step = (key: string): string =>
       Array.isArray(after) ? `${path}[${key}]` : `${path}.${key}`
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
@@ -58,10 +64,6 @@ function compare(path: string, before: unknown, after: unknown, changes: StateCh
 }
 
 const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null
-
-/** An object with `$type` represents another kind of value, and shares no members with it. */
-const isAlike = (before: object, after: object): boolean =>
-  Array.isArray(before) === Array.isArray(after) && own(before, '$type') === own(after, '$type')
 
 const own = (tree: object, key: string): unknown =>
   Object.hasOwn(tree, key) ? (tree as Record<string, unknown>)[key] : undefined

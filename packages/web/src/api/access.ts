@@ -20,8 +20,26 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
   return async (c, next) => {
     for (const rule of beforeKey) rule(c, access)
     if (access.password !== undefined && c.req.path === SIGN_IN_PATH) return signInOver(c)
-    if (hasToken(c, access)) return acceptToken(c, access)
-    if (!hasKey(c, access)) return requireSignIn(c, access)
+    // The token is accepted only in a GET request, which opens the printed address.
+    const { token } = access
+    const given = c.req.method === 'GET' ? c.req.query('token') : undefined
+    if (given !== undefined && token !== undefined && isSecret(given, token)) {
+      // Redirects to the address without the token, to keep it out of history, bookmarks and
+      // Referer.
+      setSessionCookie(c, access)
+      const { pathname, searchParams } = new URL(c.req.url)
+      searchParams.delete('token')
+      const query = searchParams.size > 0 ? `?${searchParams.toString()}` : ''
+
+      // Two leading slashes would lead to another host.
+      return c.redirect(`/${pathname.replace(/^\/+/, '')}${query}`, 303)
+    }
+    if (!hasKey(c, access)) {
+      if (access.password === undefined) throw viewerErrors.VIEWER_NOT_SIGNED_IN()
+      if (c.req.method !== 'GET' || c.req.path.startsWith('/api/'))
+        throw viewerErrors.VIEWER_SIGN_IN_NEEDED()
+      return showSignIn(c)
+    }
     return next()
   }
 }
@@ -82,35 +100,12 @@ export const checkChange: MiddlewareHandler = async (c, next) => {
   return next()
 }
 
-/** The token is accepted only in a GET request, which opens the printed address. */
-function hasToken(c: Context<GuardEnv>, { token }: Access): boolean {
-  const given = c.req.method === 'GET' ? c.req.query('token') : undefined
-  return given !== undefined && token !== undefined && isSecret(given, token)
-}
-
-/** Redirects to the address without the token, to keep it out of history, bookmarks and Referer. */
-function acceptToken(c: Context<GuardEnv>, access: Access): Response {
-  setSessionCookie(c, access)
-  const { pathname, searchParams } = new URL(c.req.url)
-  searchParams.delete('token')
-  const query = searchParams.size > 0 ? `?${searchParams.toString()}` : ''
-  // Two leading slashes would lead to another host.
-  return c.redirect(`/${pathname.replace(/^\/+/, '')}${query}`, 303)
-}
-
 /** Blocks other users of this machine and network: all content requires a cookie or bearer token. */
 function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boolean {
   const cookie_ = getCookie(c, cookie)
   if (cookie_ !== undefined && isSecret(cookie_, session)) return true
   const bearer = bearerOf(c)
   return bearer !== undefined && token !== undefined && isSecret(bearer, token)
-}
-
-function requireSignIn(c: Context<GuardEnv>, access: Access): Page {
-  if (access.password === undefined) throw viewerErrors.VIEWER_NOT_SIGNED_IN()
-  if (c.req.method !== 'GET' || c.req.path.startsWith('/api/'))
-    throw viewerErrors.VIEWER_SIGN_IN_NEEDED()
-  return showSignIn(c)
 }
 
 const withoutPort = (host: string): string => host.replace(/:\d+$/, '')

@@ -135,7 +135,12 @@ export function createApi(repository: RunRepository) {
       const { run, step, side } = c.req.param()
       const body = isSide(side) ? c.var.run.model.body(step, side) : undefined
       if (body === undefined) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
-      markAsDownload(c, `${run}-${step}-${side}`)
+      // Marks a response as a download. The browser must never render content of a tape, because on
+      // our origin it could do everything that the viewer can.
+      const name = `${run}-${step}-${side}`
+      c.header('content-type', 'application/octet-stream')
+      c.header('content-disposition', `attachment; filename="${name.replaceAll(/[^\w.-]+/g, '_')}"`)
+
       return c.body(new Uint8Array(body))
     })
     .route('/', changeRoutes(repository))
@@ -145,12 +150,3 @@ export function createApi(repository: RunRepository) {
 }
 
 const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)
-
-/**
- * Marks a response as a download. The browser must never render content of a tape, because on our
- * origin it could do everything that the viewer can.
- */
-function markAsDownload(c: Context, name: string): void {
-  c.header('content-type', 'application/octet-stream')
-  c.header('content-disposition', `attachment; filename="${name.replaceAll(/[^\w.-]+/g, '_')}"`)
-}

@@ -111,9 +111,15 @@ const expressionBody = jsonBody<{ readonly expression: string }>({
 })
 
 export function changeRoutes(repository: RunRepository) {
+  // Hono's error about a body that is not JSON.
   const routes = new Hono()
     .onError((error, c) =>
-      answerError(isBadJson(error) ? viewerErrors.VIEWER_BAD_CHANGE('', 'JSON') : error, c),
+      answerError(
+        error instanceof HTTPException && error.status === 400
+          ? viewerErrors.VIEWER_BAD_CHANGE('', 'JSON')
+          : error,
+        c,
+      ),
     )
     .get('/runs/:run/branches', async (c) => c.json(await repository.branches(c.req.param('run'))))
     .get('/compare', async (c) => c.json(await repository.compare(runIn(c, 'a'), runIn(c, 'b'))))
@@ -168,9 +174,6 @@ export function changeRoutes(repository: RunRepository) {
   }
   return routes
 }
-
-/** True for Hono's error about a body that is not JSON. */
-const isBadJson = (error: Error): boolean => error instanceof HTTPException && error.status === 400
 
 function changesOf({ actions }: RunRepository): RunActions {
   if (actions === undefined) throw viewerErrors.VIEWER_NOTHING_RUNS_HERE()

@@ -67,7 +67,23 @@ export function copyAsCurl(
     ...(headers.some(([name]) => /^accept-encoding$/i.test(name)) ? ['--compressed'] : []),
     ...(/[[\]{}]/.test(url) ? ['--globoff'] : []),
     ...(/\/\.\.?(\/|$)/.test(url) ? ['--path-as-is'] : []),
-    ...headers.filter(([name]) => !OWN.test(name)).map((pair) => headerPart(pair, detail, key)),
+    ...headers
+      .filter(([name]) => !OWN.test(name))
+      .map((pair) => {
+        const [name, value] = pair
+        const { kind } = detail
+        const line = value.replaceAll(/[\r\n\0]+/g, ' ')
+
+        // curl drops an empty header unless it ends with a semicolon.
+        if (line.trim() === '') return `-H ${shellQuote(`${name};`)}`
+
+        // The whole header is masked, but model providers expect a bearer token.
+        const isBearer =
+          kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
+        const isKey = kind === 'model' && /auth|key|token/i.test(name)
+        const fallback = isKey ? key : asVariable(name)
+        return `-H ${shellWord(`${name}: ${isBearer ? 'Bearer ' : ''}${line}`, fallback)}`
+      }),
     ...(body.bytes === 0 ? [] : bodyParts(headers, { isLong, isWhole, text, file })),
     `--url ${shellWord(url, key)}`,
   ]
@@ -77,21 +93,6 @@ export function copyAsCurl(
   return isWhole
     ? note + command
     : `${note}# First download the request body of step ${label} as ${file}.\n${command}`
-}
-
-function headerPart(
-  [name, value]: HeaderPair,
-  { kind }: Pick<StepDetail, 'kind'>,
-  key: string,
-): string {
-  const line = value.replaceAll(/[\r\n\0]+/g, ' ')
-  // curl drops an empty header unless it ends with a semicolon.
-  if (line.trim() === '') return `-H ${shellQuote(`${name};`)}`
-  // The whole header is masked, but model providers expect a bearer token.
-  const isBearer = kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
-  const isKey = kind === 'model' && /auth|key|token/i.test(name)
-  const fallback = isKey ? key : asVariable(name)
-  return `-H ${shellWord(`${name}: ${isBearer ? 'Bearer ' : ''}${line}`, fallback)}`
 }
 
 function bodyParts(

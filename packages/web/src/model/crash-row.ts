@@ -16,7 +16,11 @@ export function crashOf(
 ): { exitStep: string; row?: StepRow; detail?: () => StepDetail } | undefined {
   const error = view.exit?.error
   if (error === undefined) return undefined
-  const step = view.recordedSteps.findLast(({ failure }) => failure && isSame(failure, error))
+  // The same error has the same stack. Errors without a stack are compared by their text.
+  const step = view.recordedSteps.findLast(
+    ({ failure }) =>
+      failure && textOf(failure) === textOf(error) && (failure.stack ?? '') === (error.stack ?? ''),
+  )
   if (step !== undefined) return { exitStep: step.label }
   const row = blankRow({
     label: CRASH_LABEL,
@@ -51,10 +55,6 @@ export function crashOf(
   })
   return { exitStep: CRASH_LABEL, row, detail }
 }
-
-/** The same error has the same stack. Errors without a stack are compared by their text. */
-const isSame = (left: RecordedError, right: RecordedError): boolean =>
-  textOf(left) === textOf(right) && (left.stack ?? '') === (right.stack ?? '')
 
 const textOf = ({ name, message }: RecordedError): string => `${name}: ${message}`
 

@@ -20,13 +20,7 @@ import {
 } from './clip.js'
 import type { NewMessages } from './new-messages.js'
 import { siteInStack } from './site-in-stack.js'
-import type {
-  CallView,
-  Conversation,
-  ResponseDetail,
-  StepDetail,
-  StreamEvents,
-} from './run-source.js'
+import type { CallView, Conversation, ResponseDetail, StepDetail } from './run-source.js'
 
 const CHARACTERS_MAX = 262_144
 const PIECES_MAX = 2000
@@ -70,6 +64,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
   const budget = new ClipBudget()
   const { failure } = step
   const mcp = step.mcp()
+  const call = step.call()
   return {
     ...options.row,
     error: step.error === undefined ? undefined : cutText(step.error, LINE),
@@ -94,7 +89,16 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
       body: viewBody(exchange.request.body, exchange.request.text, isJsonBody(exchange.request)),
     },
     response: exchange?.response && responseOf(step, exchange.response),
-    call: callOf(step, budget),
+    call:
+      call === undefined
+        ? undefined
+        : {
+            name: cutText(call.name, LINE),
+            args: clip(call.args, budget),
+            result: clip(call.result, budget),
+            error: call.error && clipError(call.error, budget),
+            ...outputOf(call.output),
+          },
     guard: step.guard,
     mcp: mcp && clipMcp(mcp, budget),
     failure: failure && clipError(failure, budget),
@@ -140,34 +144,20 @@ function responseOf(step: Step, response: ExchangeResponse): ResponseDetail {
     complete,
     problem,
     undecoded,
-    ...(events && { events: eventsOf(step, events) }),
-  }
-}
-
-function eventsOf(step: Step, events: NonNullable<ExchangeResponse['events']>): StreamEvents {
-  return {
-    total: events.length,
-    events: events.slice(0, EVENTS).map(({ at, event, data, id }) => {
-      const head = cutAt(data, EVENT_TEXT)
-      return {
-        at: at - step.at,
-        event: cutText(event, EVENT_TEXT),
-        data: head,
-        ...(id !== undefined && { id: cutText(id, EVENT_TEXT) }),
-        ...(head.length < data.length && { clipped: true }),
-      }
+    ...(events && {
+      events: {
+        total: events.length,
+        events: events.slice(0, EVENTS).map(({ at, event, data, id }) => {
+          const head = cutAt(data, EVENT_TEXT)
+          return {
+            at: at - step.at,
+            event: cutText(event, EVENT_TEXT),
+            data: head,
+            ...(id !== undefined && { id: cutText(id, EVENT_TEXT) }),
+            ...(head.length < data.length && { clipped: true }),
+          }
+        }),
+      },
     }),
-  }
-}
-
-function callOf(step: Step, budget: ClipBudget): CallView | undefined {
-  const call = step.call()
-  if (call === undefined) return undefined
-  return {
-    name: cutText(call.name, LINE),
-    args: clip(call.args, budget),
-    result: clip(call.result, budget),
-    error: call.error && clipError(call.error, budget),
-    ...outputOf(call.output),
   }
 }

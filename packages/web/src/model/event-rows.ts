@@ -15,10 +15,6 @@ const VALUE = 80
 /** Of longer output, only the size is shown. */
 const OUTPUT_MAX = 4096
 
-/** An event in one line, without its type: `POST api.openai.com/v1/responses`. */
-const eventText = (tape: Tape, event: TapeEvent): string =>
-  cutText(textOf(tape, event).replaceAll(/\s+/g, ' ').trim(), LINE)
-
 function textOf(tape: Tape, event: TapeEvent): string {
   const size = (): string => bytesText(tape.bodySize(event.seq))
   switch (event.type) {
@@ -27,7 +23,15 @@ function textOf(tape: Tape, event: TapeEvent): string {
     case 'note':
       return [event.kind, event.name, event.text, event.site].filter(Boolean).join(' · ')
     case 'end':
-      return endText(event.exitCode, event.signal, event.error)
+      return (
+        [
+          event.exitCode === undefined ? '' : `exit code ${event.exitCode}`,
+          event.signal === undefined ? '' : `signal ${event.signal}`,
+          event.error === undefined ? '' : errorText(event.error),
+        ]
+          .filter(Boolean)
+          .join(' · ') || 'the run is over'
+      )
     case 'seal':
       return `${event.count} events${event.signature === undefined ? '' : ', signed'}`
     case 'draw':
@@ -71,19 +75,6 @@ function deliverText(event: DeliverEvent, size: () => string): string {
     .join(' · ')
 }
 
-const endText = (
-  code: number | undefined,
-  signal: string | undefined,
-  error: RecordedError | undefined,
-): string =>
-  [
-    code === undefined ? '' : `exit code ${code}`,
-    signal === undefined ? '' : `signal ${signal}`,
-    error === undefined ? '' : errorText(error),
-  ]
-    .filter(Boolean)
-    .join(' · ') || 'the run is over'
-
 const errorText = ({ name, message, code }: RecordedError): string =>
   `${name}: ${cutAt(message, LINE)}${code === undefined || message.includes(String(code)) ? '' : ` (${code})`}`
 
@@ -113,11 +104,12 @@ const EVENTS_MAX = 10_000
 export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
   const first = Number.isInteger(from) ? Math.max(0, from) : 0
   const last = Number.isInteger(to) ? Math.min(to, first + EVENTS_MAX) : first + EVENTS_MAX
+  // An event in one line, without its type: `POST api.openai.com/v1/responses`.
   return [...tape.events(first, last)].map((event) => ({
     seq: event.seq,
     at: event.at,
     type: event.type,
-    text: eventText(tape, event),
+    text: cutText(textOf(tape, event).replaceAll(/\s+/g, ' ').trim(), LINE),
     op: 'op' in event ? event.op : undefined,
     bytes: tape.bodySize(event.seq),
   }))

@@ -41,7 +41,15 @@ export class LaneLayout {
   }
 
   get lanes(): readonly LaneHead[] {
-    this.#nameByPrompt()
+    // Names lanes without a name after the system prompt of their first model call.
+    for (const lane of this.#drawn.slice(1, NAMED_MAX)) {
+      if (lane.name !== undefined) continue
+      const step = this.#firstModelCalls.get(lane.id)
+      const name = step && promptName(step.messages())
+      if (name !== undefined) lane.name = name
+    }
+    this.#firstModelCalls.clear()
+
     return this.#drawn
   }
 
@@ -50,17 +58,6 @@ export class LaneLayout {
     const base = this.#bases.get(step.lane)
     if (step.inferred) return base?.byPath.get(keyOf(agentsOf(step))) ?? base?.id ?? 0
     return this.#laneOf.get(step.seq) ?? base?.id ?? 0
-  }
-
-  /** Names lanes without a name after the system prompt of their first model call. */
-  #nameByPrompt(): void {
-    for (const lane of this.#drawn.slice(1, NAMED_MAX)) {
-      if (lane.name !== undefined) continue
-      const step = this.#firstModelCalls.get(lane.id)
-      const name = step && promptName(step.messages())
-      if (name !== undefined) lane.name = name
-    }
-    this.#firstModelCalls.clear()
   }
 
   #add(step: Step): void {

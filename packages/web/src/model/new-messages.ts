@@ -36,7 +36,18 @@ export class NewMessageFinder {
     const { digests, sent, isInstruction } = this.#said(step)
     const own = digests.slice(0, sent)
     let best: NewMessages = { newFrom: 0 }
-    for (const earlier of this.#before(step)) {
+    // Earlier model steps, nearest first; those of the same lane before all others.
+    const inLane: Step[] = []
+    const others: Step[] = []
+    // Steps are numbered from 1, in this order.
+    const last = step.number - 2
+    for (let index = last; index >= Math.max(0, last - SEARCHED_STEPS); index--) {
+      const earlier = this.#steps[index]
+      if (earlier === undefined || inLane.length === COMPARED_STEPS) break
+      const side = earlier.lane === step.lane ? inLane : others
+      if (side.length < COMPARED_STEPS && earlier.kind === 'model') side.push(earlier)
+    }
+    for (const earlier of [...inLane, ...others]) {
       const before = this.#said(earlier)
       const shared = commonLength(own, before.digests)
       if (shared >= before.sent && before.isInstruction.includes(false))
@@ -49,21 +60,6 @@ export class NewMessageFinder {
       if (newFrom > best.newFrom) best = { newFrom, seenIn: earlier.label }
     }
     return best
-  }
-
-  /** Earlier model steps, nearest first; those of the same lane before all others. */
-  #before(step: Step): Step[] {
-    const inLane: Step[] = []
-    const others: Step[] = []
-    // Steps are numbered from 1, in this order.
-    const last = step.number - 2
-    for (let index = last; index >= Math.max(0, last - SEARCHED_STEPS); index--) {
-      const earlier = this.#steps[index]
-      if (earlier === undefined || inLane.length === COMPARED_STEPS) break
-      const side = earlier.lane === step.lane ? inLane : others
-      if (side.length < COMPARED_STEPS && earlier.kind === 'model') side.push(earlier)
-    }
-    return [...inLane, ...others]
   }
 
   #said(step: Step): Said {

@@ -1,5 +1,4 @@
 import {
-  type BranchDetails,
   type CapturedState,
   plainJson,
   type ReadOptions,
@@ -46,12 +45,6 @@ import { stateView, type StateView } from './state-view.js'
 /** Maximum characters of a name or of one argument. */
 const LINE = 2000
 const NOTES_MAX = 1000
-
-/** Clips the edits of a fork, which may contain a whole answer. */
-const clipBranch = (branch: BranchDetails): BranchDetails => ({
-  ...branch,
-  edits: branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
-})
 
 function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
   if (details.imported !== undefined) return 'import'
@@ -162,6 +155,7 @@ export class RunModel {
     const { details } = tape
     const { exit, parent } = view
     const exitStep = this.#crash?.exitStep
+    // Clips the edits of a fork, which may contain a whole answer.
     return {
       id: view.id,
       name: cutText(view.name, LINE),
@@ -172,7 +166,12 @@ export class RunModel {
       ...(exitStep !== undefined && { exitStep }),
       node: view.node,
       ...(parent && { parent }),
-      ...(details.branch && { branch: clipBranch(details.branch) }),
+      ...(details.branch && {
+        branch: {
+          ...details.branch,
+          edits: details.branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
+        },
+      }),
       recorded: recordedOf(tape),
       command: commandOf(tape).map((part) => cutText(part, LINE)),
       ...(details.cwd !== undefined && { cwd: details.cwd }),
@@ -203,17 +202,15 @@ export class RunModel {
     const row = this.#crash?.row
     if (row !== undefined && from <= recordedSteps.length)
       yield { type: 'rows', from: recordedSteps.length, rows: toColumns([row]) }
-    yield this.#read(() => this.#rest())
-  }
-
-  /** The rest of the rows, which needs all answers: inferred steps and totals. */
-  #rest(): RowMessage {
-    const { steps, recordedSteps, totals } = this.view
-    const parents = recordedSteps.flatMap(({ parent }, index) =>
-      parent === undefined ? [] : [[index, parent] as const],
-    )
-    const inferred = this.#columns(steps.filter((step) => step.inferred))
-    return { type: 'rest', inferred, parents, totals, events: this.tape.count }
+    yield this.#read(() => {
+      // The rest of the rows, which needs all answers: inferred steps and totals.
+      const { steps, recordedSteps, totals } = this.view
+      const parents = recordedSteps.flatMap(({ parent }, index) =>
+        parent === undefined ? [] : [[index, parent] as const],
+      )
+      const inferred = this.#columns(steps.filter((step) => step.inferred))
+      return { type: 'rest', inferred, parents, totals, events: this.tape.count }
+    })
   }
 
   step(label: string, options: StepOptions = {}): StepDetail | undefined {
@@ -288,7 +285,17 @@ export class RunModel {
     try {
       return this.#read(() => this.#row(step))
     } catch (error) {
-      if (error instanceof TapeError) return unreadableRow(this.tape, step, error)
+      if (error instanceof TapeError)
+        return blankRow({
+          label: step.label,
+          seq: step.seq,
+          kind: kindOf(this.tape, step.seq),
+          state: 'failed',
+          title: 'This step cannot be read',
+          at: step.at,
+          error: `${error.what} ${error.why}`,
+          inferred: step.inferred,
+        })
       throw error
     }
   }
@@ -313,18 +320,6 @@ export class RunModel {
     return (this.#lanes ??= new LaneLayout(this.view))
   }
 }
-
-const unreadableRow = (tape: Tape, step: Step, error: TapeError): StepRow =>
-  blankRow({
-    label: step.label,
-    seq: step.seq,
-    kind: kindOf(tape, step.seq),
-    state: 'failed',
-    title: 'This step cannot be read',
-    at: step.at,
-    error: `${error.what} ${error.why}`,
-    inferred: step.inferred,
-  })
 
 function kindOf(tape: Tape, seq: number): StepRow['kind'] {
   const event = tape.event(seq)

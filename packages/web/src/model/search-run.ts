@@ -68,7 +68,10 @@ class StepSearch {
     const inCall = this.#inCall(step)
     yield* inCall
     if (event.type !== 'request' || inCall.some(([, hits]) => hits.length > 0)) return
-    const messages = this.#inMessages(step)
+    const messages =
+      step.kind === 'model' && this.#matcher.mayBeIn(this.#requestText(step))
+        ? this.#inConversation(step.messages(), 'messages')
+        : { hits: [], isMatch: false }
     yield ['message', messages.hits]
     yield ['request', this.#inRequest(step, messages.isMatch)]
     const answer = this.#inConversation(step.kind === 'model' ? step.answer() : [], 'answer')
@@ -102,12 +105,6 @@ class StepSearch {
       ['result', this.#in(call.result, 'result')],
       ['result', definedOnly(output)],
     ]
-  }
-
-  #inMessages(step: Step): FoundInConversation {
-    return step.kind === 'model' && this.#matcher.mayBeIn(this.#requestText(step))
-      ? this.#inConversation(step.messages(), 'messages')
-      : { hits: [], isMatch: false }
   }
 
   #inConversation(messages: readonly Message[], name: string): FoundInConversation {

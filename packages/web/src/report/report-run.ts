@@ -1,4 +1,4 @@
-import type { CapturedState, Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { looseTape, openIntactTape, openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { makeReport, REPORT_MARK, type ReportContent } from './make-report.js'
 import type { SourceExcerpt } from '../model/run-source.js'
@@ -33,7 +33,17 @@ function gatherParts(
   if (!withSource)
     return { states: states.map(({ source: _source, ...state }) => state), sources: {} }
   const sources: Record<string, SourceExcerpt> = {}
-  for (const site of sitesOf(tape, states)) {
+  // All locations of steps, states and thrown errors.
+  const sites = new Set<string>()
+  for (const event of tape.events()) {
+    if ('site' in event && event.site !== undefined) sites.add(event.site)
+    const stack = 'error' in event ? event.error?.stack : undefined
+    for (const site of stackSites(stack ?? '')) sites.add(site)
+  }
+  for (const { location, frames } of states)
+    for (const position of [location, ...frames.map((frame) => frame.location)])
+      if (position !== undefined) sites.add(`${position.file}:${position.line}:${position.column}`)
+  for (const site of sites) {
     const excerpt = sourceNear(tape, site)
     if (excerpt !== undefined) sources[site] = shortened(excerpt)
   }
@@ -45,20 +55,6 @@ function shortened(excerpt: SourceExcerpt): SourceExcerpt {
   const from = firstLine - excerpt.firstLine
   const lines = excerpt.lines.slice(from, excerpt.line - excerpt.firstLine + AROUND + 1)
   return { ...excerpt, firstLine, lines }
-}
-
-/** All locations of steps, states and thrown errors. */
-function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
-  const sites = new Set<string>()
-  for (const event of tape.events()) {
-    if ('site' in event && event.site !== undefined) sites.add(event.site)
-    const stack = 'error' in event ? event.error?.stack : undefined
-    for (const site of stackSites(stack ?? '')) sites.add(site)
-  }
-  for (const { location, frames } of states)
-    for (const position of [location, ...frames.map((frame) => frame.location)])
-      if (position !== undefined) sites.add(`${position.file}:${position.line}:${position.column}`)
-  return sites
 }
 
 /** `file:line:column` of stack frames in the user's files. */
@@ -118,11 +114,13 @@ export function reportRun(name: string, options: ReportOptions) {
   ]
   onStage('writing the report')
   const html = makeReport({ ...content, notes })
+  let bytes = 0
+  for (let seq = 0; seq < tape.count; seq++) bytes += tape.bodySize(seq)
   return {
     html,
     run: tape.run.id,
     notes,
-    rawBytes: rawBytesOf(tape),
+    rawBytes: bytes,
     isDamaged: damage !== undefined,
   }
 }
@@ -173,12 +171,6 @@ function notesOf(tape: Tape, status: string): string[] {
       ? `The run was still being recorded: the report shows its first ${tape.count} events.`
       : `The recording was cut off: the report shows its ${tape.count} intact events.`,
   ]
-}
-
-function rawBytesOf(tape: Tape): number {
-  let bytes = 0
-  for (let seq = 0; seq < tape.count; seq++) bytes += tape.bodySize(seq)
-  return bytes
 }
 
 /**

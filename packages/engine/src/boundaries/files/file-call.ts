@@ -25,8 +25,18 @@ export function fileCall(
 ): CapturedCall {
   const paths = args.filter((_, index) => isPathOrDescriptor(inputs[index]))
   const rest = args.filter((_, index) => !isPathOrDescriptor(inputs[index]))
-  const names = paths.map((path) => nameOf(session, path))
-  if (rest.some(hasFunction)) noteFunction(session, label)
+  const names = paths.map((path) => {
+    if (typeof path === 'number') return nameDescriptor(session, path)
+    if (Array.isArray(path)) return path.map(pathArgumentText).join(', ')
+    return pathArgumentText(path)
+  })
+  if (rest.some(hasFunction)) {
+    noteBoundary(session, {
+      name: label,
+      text: 'what a function in its options does is not captured',
+      consequence: 'not-called',
+    })
+  }
   if (name === 'open') descriptorsOf(session).opening(args)
   const served = (outcome: CapturedOutcome): void => trackServedCall(session, name, args, outcome)
   const title = names.join(' → ')
@@ -62,20 +72,6 @@ function readAgain(
 const hasFunction = (option: unknown): boolean =>
   typeof option === 'object' && option !== null && Object.values(option).some(isFunction)
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-
-function noteFunction(session: Session, name: string): void {
-  noteBoundary(session, {
-    name,
-    text: 'what a function in its options does is not captured',
-    consequence: 'not-called',
-  })
-}
-
-function nameOf(session: Session, filePath: unknown): string {
-  if (typeof filePath === 'number') return nameDescriptor(session, filePath)
-  if (Array.isArray(filePath)) return filePath.map(pathArgumentText).join(', ')
-  return pathArgumentText(filePath)
-}
 
 export function pathArgumentText(path: unknown): string {
   return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)

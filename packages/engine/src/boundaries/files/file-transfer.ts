@@ -21,7 +21,10 @@ export const transfers: Readonly<Record<'read' | 'readv' | 'write' | 'writev', P
       refuse('readSync', fd, rest)
     const { buffer, offset, length, position } = spanOf(rest)
     const isUsual =
-      isDescriptor(fd) && isView(buffer) && isSpan(offset, length, buffer) && isPosition(position)
+      isDescriptor(fd) &&
+      isView(buffer) &&
+      isSpan(offset, length, buffer) &&
+      (position === null || typeof position === 'number' || typeof position === 'bigint')
     if (!isUsual || (buffer.byteLength === 0 && length > 0))
       refuse('readSync', fd, [buffer, offset, length, position])
     const target = bytesOf(buffer).subarray(offset, offset + length)
@@ -91,9 +94,6 @@ const isViews = (value: unknown): boolean => Array.isArray(value) && value.every
 const isSpan = (offset: unknown, length: unknown, buffer: View): boolean =>
   isDescriptor(offset) && isDescriptor(length) && offset + length <= buffer.byteLength
 
-const isPosition = (position: unknown): boolean =>
-  position === null || typeof position === 'number' || typeof position === 'bigint'
-
 interface Read {
   readonly views: readonly View[]
   readonly position: Position
@@ -142,18 +142,14 @@ function reading(
     settle: (value) => {
       const bytes = value as Uint8Array
       if (!isOwnPosition(position)) movePosition(session, fd, bytes.length)
-      return scatter(bytes, targets)
+      let from = 0
+      for (const target of targets) {
+        target.set(bytes.subarray(from, from + target.length))
+        from += target.length
+      }
+      return bytes.length
     },
   }
-}
-
-function scatter(bytes: Uint8Array, targets: readonly Uint8Array[]): number {
-  let from = 0
-  for (const target of targets) {
-    target.set(bytes.subarray(from, from + target.length))
-    from += target.length
-  }
-  return bytes.length
 }
 
 interface Write {

@@ -12,7 +12,14 @@ import type { ResultForm } from '../patching/captured-call.js'
 export const stats = mapped(numbersOf, statsOf)
 
 export function statsOf(fields: Readonly<Record<string, unknown>>): object {
-  return dated(withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields))
+  // Node 22 and later compute the dates in getters of the prototype.
+  const result = withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields)
+  const numbers = result as Record<string, unknown>
+  for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) {
+    if (name in result) continue
+    numbers[name] = new natives.Date(Math.round(Number(numbers[`${name}Ms`])))
+  }
+  return result
 }
 
 export const statFs = mapped(numbersOf, (fields) =>
@@ -57,16 +64,6 @@ function withNumbers(prototype: object, fields: Readonly<Record<string, unknown>
   for (const [name, value] of Object.entries(fields)) {
     const key = name.startsWith('@') ? statSymbols.get(name.slice(1)) : name
     if (key !== undefined) result[key] = value
-  }
-  return result
-}
-
-/** Node 22 and later compute the dates in getters of the prototype. */
-function dated(result: object): object {
-  const numbers = result as Record<string, unknown>
-  for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) {
-    if (name in result) continue
-    numbers[name] = new natives.Date(Math.round(Number(numbers[`${name}Ms`])))
   }
   return result
 }

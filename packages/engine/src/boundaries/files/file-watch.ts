@@ -6,7 +6,7 @@ import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format
 import { siteField } from '../../kernel/call-site.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../kernel/scope.js'
-import type { Delivery, Operation, Session } from '../../kernel/session.js'
+import type { Operation, Session } from '../../kernel/session.js'
 import { performCall, plain } from '../patching/captured-call.js'
 import { abortError } from '../patching/deliver-error.js'
 import { undoAll, type Undo } from '../patching/patch.js'
@@ -213,7 +213,12 @@ class TapeWatcher extends EventEmitter {
       },
       lasting: true,
       start: (operation) => this.#listen(operation),
-      deliver: (delivery) => this.#receive(delivery),
+      deliver: (delivery) => {
+        const { event } = delivery
+        if (event.type !== 'deliver') return
+        if (event.error) this.emit('error', rebuildError(event.error))
+        else this.emit('change', ...this.#watched.form.decode(event.value))
+      },
     })
   }
 
@@ -264,11 +269,5 @@ class TapeWatcher extends EventEmitter {
       operation.complete({ type: 'deliver', part: 'error', error: recordError(error) })
     }
     return this.#native
-  }
-
-  #receive({ event }: Delivery): void {
-    if (event.type !== 'deliver') return
-    if (event.error) this.emit('error', rebuildError(event.error))
-    else this.emit('change', ...this.#watched.form.decode(event.value))
   }
 }

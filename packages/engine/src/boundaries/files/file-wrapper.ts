@@ -137,15 +137,14 @@ function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean 
       if (loader !== null) return nearest || loader[1] === undefined
     }
     if (nearest && NODES_OWN.test(file)) return true
-    if (file.startsWith(LOADER)) return isHookCaller(file, site)
+    if (file.startsWith(LOADER)) {
+      // The loader calls hooks from these functions; from others, such as `_compile`, it runs the
+      // agent's modules.
+      if (file === `${LOADER}customization_hooks`) return true
+      const name = `${site.getFunctionName()} ${site.getMethodName()}`
+      return file === `${LOADER}cjs/loader` && !name.includes('_compile')
+    }
     nearest = false
   }
   return false
-}
-
-/** The loader calls hooks from these functions; from others, such as `_compile`, it runs the agent's modules. */
-function isHookCaller(file: string, site: NodeJS.CallSite): boolean {
-  if (file === `${LOADER}customization_hooks`) return true
-  const name = `${site.getFunctionName()} ${site.getMethodName()}`
-  return file === `${LOADER}cjs/loader` && !name.includes('_compile')
 }

@@ -74,7 +74,7 @@ export class FileWrite {
     const [file, second, options] = args
     if (name === 'truncate' || name === 'ftruncate') {
       const length = typeof second === 'number' ? second : 0
-      const path = pathOf(session, file)
+      const path = typeof file === 'number' ? filesOf(session).open.get(file)?.path : absolute(file)
       return path === undefined
         ? undefined
         : new FileWrite(session, path, { at: length, length: 0, isCut: true }, 0)
@@ -157,6 +157,3 @@ export class FileWrite {
     }
   }
 }
-
-const pathOf = (session: Session, file: unknown): string | undefined =>
-  typeof file === 'number' ? filesOf(session).open.get(file)?.path : absolute(file)

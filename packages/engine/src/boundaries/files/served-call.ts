@@ -174,13 +174,10 @@ function tryInOverlay(overlay: Overlay, what: string, work: () => unknown): unkn
   try {
     return work()
   } catch (error) {
-    if (!isGone(error)) overlay.unknown.add(path.normalize(what))
+    // Whether the file was deleted since, by the recorded run itself.
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (!(code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')))
+      overlay.unknown.add(path.normalize(what))
     return undefined
   }
-}
-
-/** True if the file was deleted since, by the recorded run itself. */
-const isGone = (error: unknown): boolean => {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')
 }

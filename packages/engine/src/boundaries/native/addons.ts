@@ -27,7 +27,7 @@ function importSite(addon: string): string | undefined {
   const waiting = entry === undefined ? [] : [path.resolve(entry)]
   const seen = new Set(waiting)
   for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-    const text = read(file)
+    const text = attempt(() => disk.readFileSync(file, 'utf8'), '')
     for (const match of text.matchAll(SPECIFIER)) {
       const specifier = match[2] ?? ''
       const isFound = [...packages].some(
@@ -71,8 +71,6 @@ function find(base: string): string | undefined {
     disk.statSync(file, { throwIfNoEntry: false })?.isFile(),
   )
 }
-
-const read = (file: string): string => attempt(() => disk.readFileSync(file, 'utf8'), '')
 
 interface AddonModule {
   exports: unknown
@@ -198,7 +196,12 @@ const refusing =
   (addon: string): Around =>
   (args, call) => {
     const session = currentSession()
-    if (session?.local === 'tape') refuse(session, errors.ADDON_NOT_REPLAYABLE(addon))
+    if (session?.local === 'tape') {
+      // Throws while a tape answers; a rerun goes live here.
+      const error = errors.ADDON_NOT_REPLAYABLE(addon)
+      session.refuse?.(error)
+      if (session.local === 'tape') throw error
+    }
     return call(args)
   }
 
@@ -326,15 +329,6 @@ function isBuiltIn(prototype: object | null): boolean {
   const name = prototype?.constructor?.name ?? ''
   const known = (globalThis as Record<string, unknown>)[name] as Function | undefined
   return prototype === null || known?.prototype === prototype
-}
-
-/** Throws while a tape answers; a rerun goes live here. */
-function refuse(
-  session: Session,
-  error: Error & Parameters<NonNullable<Session['refuse']>>[0],
-): void {
-  session.refuse?.(error)
-  if (session.local === 'tape') throw error
 }
 
 const OUTSIDE_BINDINGS = /_wrap$|^fs$|^spawn_sync$/

@@ -131,7 +131,12 @@ export class Connection {
     const file = overlay && fileFor(overlay, this.file)
     if (loading === undefined) beforeContact('database')
     const args = this.args.map((arg) =>
-      typeof arg === 'function' ? (...words: unknown[]) => this.#addVerbose(words) : arg,
+      typeof arg === 'function'
+        ? (...words: unknown[]) => {
+            if (this.#verboseLines === undefined) this.verbose?.(...words)
+            else this.#verboseLines.push(words)
+          }
+        : arg,
     )
     return this.library.open(args, file)
   }
@@ -158,11 +163,6 @@ export class Connection {
     } finally {
       this.#verboseLines = undefined
     }
-  }
-
-  #addVerbose(words: unknown[]): void {
-    if (this.#verboseLines === undefined) this.verbose?.(...words)
-    else this.#verboseLines.push(words)
   }
 
   /** True while a transaction is open, whose changes other connections do not see. */
@@ -386,6 +386,7 @@ export function capturedCall(
       consequence: 'never-replays',
     })
   const text = textOf(handle, call)
+  // Calls whose changes other connections may see: in a transaction, only its end.
   return {
     kind: 'database',
     name: `${library.name}.${method}`,
@@ -395,7 +396,10 @@ export function capturedCall(
       ...(session.secrets.parameters(text, compared) as readonly unknown[]),
     ]),
     form: formOf(handle, call),
-    durable: changesDisk(connection, method, text),
+    durable:
+      changesDatabase(method, text) &&
+      !connection.isInMemory &&
+      (!connection.isInTransaction || callsOf(text).ends),
     errorClasses: library.errorClasses,
   }
 }
@@ -405,12 +409,6 @@ const TITLE_MAX = 200
 /** The statement of a call, or the file. */
 const textOf = ({ sql, connection }: NativeHandle, { method, args }: HandleCall): string =>
   sql ?? (EXECUTES.has(method) || method === 'prepare' ? String(args[0]) : connection.file)
-
-/** True for calls whose changes other connections may see: in a transaction, only its end. */
-const changesDisk = (connection: Connection, method: string, sql: string): boolean =>
-  changesDatabase(method, sql) &&
-  !connection.isInMemory &&
-  (!connection.isInTransaction || callsOf(sql).ends)
 
 function perform(
   session: Session,

@@ -2,7 +2,7 @@ import { rebuildError, recordError } from '@retake/tape/format'
 import { adoptSignalOrigin, noteSignalOrigin } from '../../kernel/call-site.js'
 import { natives } from '../../kernel/natives.js'
 import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../../kernel/scope.js'
-import type { Delivery, Operation, Session } from '../../kernel/session.js'
+import type { Operation, Session } from '../../kernel/session.js'
 import {
   replace,
   replaceClass,
@@ -44,7 +44,27 @@ export function patchAbortSignals(): Undo {
 
 /** Patches everything that creates a signal, to know later which run created it. */
 export function patchSignalMakers(): Undo {
-  return undoAll([patchController(), patchRequest(), patchStatics()])
+  const Native = globalThis.AbortController
+  const construct = (native: Function, args: unknown[], newTarget: Function): AbortController => {
+    const controller = Reflect.construct(native, args, newTarget) as AbortController
+    made(controller.signal)
+    if (currentSession() !== undefined) noteSignalOrigin(construct, controller.signal)
+    return controller
+  }
+  const Patched = new Proxy(Native, { construct })
+  // A request has its own signal, which Node creates without the global class.
+  const handler: ProxyHandler<Function> = {
+    construct(native, args, newTarget) {
+      const request = Reflect.construct(native, args, newTarget) as Request
+      made(request.signal)
+      return request
+    },
+  }
+  return undoAll([
+    replaceClass([globalThis], 'AbortController', Patched),
+    replaceLazyClass('Request', handler, loadNodesFetch),
+    patchStatics(),
+  ])
 }
 
 /**
@@ -115,7 +135,13 @@ class Twin {
         event: { type: 'call', kind: 'input', name: 'abort signal' },
         lasting: true,
         start: (operation) => this.#listen(outside, operation),
-        deliver: (delivery) => this.#abort(delivery),
+        deliver: (delivery) => {
+          const { event, native } = delivery
+          this.#operation?.close()
+          if (event.type !== 'deliver') return
+          const given = native as { readonly reason: unknown } | undefined
+          this.#controller.abort(given ? given.reason : event.error && rebuildError(event.error))
+        },
       })
   }
 
@@ -137,13 +163,6 @@ class Twin {
     outside.addEventListener('abort', onAbort, { once: true })
     const source = new WeakRef(outside)
     forgotten.register(this, () => source.deref()?.removeEventListener('abort', onAbort))
-  }
-
-  #abort({ event, native }: Delivery): void {
-    this.#operation?.close()
-    if (event.type !== 'deliver') return
-    const given = native as { readonly reason: unknown } | undefined
-    this.#controller.abort(given ? given.reason : event.error && rebuildError(event.error))
   }
 }
 
@@ -179,30 +198,6 @@ function patchOnAbort(): Undo {
     },
   })
   return () => void Object.defineProperty(AbortSignal.prototype, 'onabort', original)
-}
-
-function patchController(): Undo {
-  const Native = globalThis.AbortController
-  const construct = (native: Function, args: unknown[], newTarget: Function): AbortController => {
-    const controller = Reflect.construct(native, args, newTarget) as AbortController
-    made(controller.signal)
-    if (currentSession() !== undefined) noteSignalOrigin(construct, controller.signal)
-    return controller
-  }
-  const Patched = new Proxy(Native, { construct })
-  return replaceClass([globalThis], 'AbortController', Patched)
-}
-
-/** A request has its own signal, which Node creates without the global class. */
-function patchRequest(): Undo {
-  const handler: ProxyHandler<Function> = {
-    construct(native, args, newTarget) {
-      const request = Reflect.construct(native, args, newTarget) as Request
-      made(request.signal)
-      return request
-    },
-  }
-  return replaceLazyClass('Request', handler, loadNodesFetch)
 }
 
 /** `AbortSignal.abort` and `AbortSignal.any`. `AbortSignal.timeout` is a timer. */

@@ -44,7 +44,14 @@ function patchQueries(target: object, prefix: string, runQuery: RunQuery): Undo[
 function query(label: string, name: string, native: DnsFunction, runQuery: RunQuery): DnsFunction {
   const patched = function (this: unknown, ...args: unknown[]): unknown {
     const refusal = currentCheck()?.lookup(name, args)
-    if (refusal !== undefined) return refuse(refusal, runQuery, args)
+    if (refusal !== undefined) {
+      // Delivers a refusal in the way that the answer would have come.
+      if (runQuery === withPromise) return Promise.reject(refusal)
+      const callback = args.at(-1)
+      if (typeof callback !== 'function') throw refusal
+      process.nextTick(callback, refusal)
+      return {}
+    }
     const session = currentSession()
     if (session === undefined) {
       beforeContact('dns')
@@ -55,15 +62,6 @@ function query(label: string, name: string, native: DnsFunction, runQuery: RunQu
     return runQuery(session, label, patched.bind(this), args)
   }
   return dressLike(patched, native)
-}
-
-/** Delivers a refusal in the way that the answer would have come. */
-function refuse(refusal: Error, runQuery: RunQuery, args: readonly unknown[]): unknown {
-  if (runQuery === withPromise) return Promise.reject(refusal)
-  const callback = args.at(-1)
-  if (typeof callback !== 'function') throw refusal
-  process.nextTick(callback, refusal)
-  return {}
 }
 
 function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall {
@@ -126,7 +124,15 @@ function needsNoQuery(name: string, args: readonly unknown[]): boolean {
     case 'lookup':
       return isIP(host) > 0 || !isLookupOption(option)
     case 'lookupService':
-      return isIP(host) === 0 || !isPort(second)
+      return (
+        isIP(host) === 0 ||
+        !(
+          (typeof second === 'number' || typeof second === 'string') &&
+          Number.isInteger(Number(second)) &&
+          Number(second) >= 0 &&
+          Number(second) <= 65_535
+        )
+      )
     case 'resolve':
       return option !== undefined && !RECORD_TYPES.has(option as string)
     default:
@@ -143,9 +149,3 @@ function isLookupOption(option: unknown): boolean {
     return false
   }
 }
-
-const isPort = (port: unknown): boolean =>
-  (typeof port === 'number' || typeof port === 'string') &&
-  Number.isInteger(Number(port)) &&
-  Number(port) >= 0 &&
-  Number(port) <= 65_535

@@ -195,7 +195,11 @@ export function collectBody(
   const body = init?.body ?? undefined
   if (body === undefined)
     return isRequest(input) && input.body !== null
-      ? readBody(session, input, isMultipart(headers))
+      ? readBody(
+          session,
+          input,
+          headers.get('content-type')?.startsWith('multipart/form-data;') === true,
+        )
       : {}
   if (typeof body === 'string')
     return { bytes: Buffer.from(body), native: body, contentType: 'text/plain;charset=UTF-8' }
@@ -212,9 +216,6 @@ export function collectBody(
   const wrapper = outsideRuns(() => bound(() => new (nativeClass('Response'))(body as never)))
   return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
 }
-
-const isMultipart = (headers: Headers): boolean =>
-  headers.get('content-type')?.startsWith('multipart/form-data;') === true
 
 function readBody(
   session: Session,
@@ -539,7 +540,14 @@ class FetchAnswer {
   /** The check of the tool in which the request was made. */
   readonly #check = currentCheck()
   readonly #bound = bindCheck()
-  readonly #onAbort = (): void => this.#abort()
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.request.signal?.reason
+    this.#finish()
+
+    // Omits the agent's reason, whose stack native fetch would overwrite.
+    outsideRuns(() => this.#giveUp())
+    this.#fail(reason)
+  }
 
   constructor(
     readonly request: DescribedRequest,
@@ -621,7 +629,14 @@ class FetchAnswer {
       })
     if (event.empty === true) this.#finish()
     const shown = native ? { ...event, headers: [...native.headers], url: native.url } : event
-    this.resolve(buildResponse(this.#body, shown))
+    const body = this.#body
+    const response = new (nativeClass('Response'))(null, {
+      status: shown.status,
+      statusText: shown.statusText,
+      headers: shown.headers as [string, string][],
+    })
+    const { url = '', redirected = false, responseType: type = 'basic' } = shown
+    this.resolve(asFromNetwork(response, { url, redirected, type }, body))
   }
 
   #fail(error: unknown): void {
@@ -632,14 +647,6 @@ class FetchAnswer {
   #finish(): void {
     this.operation?.close()
     this.request.signal?.removeEventListener('abort', this.#onAbort)
-  }
-
-  #abort(): void {
-    const reason: unknown = this.request.signal?.reason
-    this.#finish()
-    // Omits the agent's reason, whose stack native fetch would overwrite.
-    outsideRuns(() => this.#giveUp())
-    this.#fail(reason)
   }
 
   #giveUp(): void {
@@ -663,19 +670,6 @@ function responseHead(
     ...(response.type !== 'basic' && { responseType: response.type }),
     ...(response.body === null && { empty: true }),
   }
-}
-
-function buildResponse(
-  body: AnswerBody | undefined,
-  event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>,
-): Response {
-  const response = new (nativeClass('Response'))(null, {
-    status: event.status,
-    statusText: event.statusText,
-    headers: event.headers as [string, string][],
-  })
-  const { url = '', redirected = false, responseType: type = 'basic' } = event
-  return asFromNetwork(response, { url, redirected, type }, body)
 }
 
 type DispatcherInit = Pick<RequestInit, 'dispatcher'>

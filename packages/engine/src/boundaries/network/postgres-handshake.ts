@@ -39,7 +39,19 @@ export class PostgresHandshake implements SignIn {
     while (at < bytes.length) {
       if (this.#left === 0) {
         this.#header.push(bytes[at++] ?? 0)
-        if (!this.#readHeader()) break
+        // False if the client is not, or no longer, signing in.
+        const header = Buffer.from(this.#header)
+        const isComplete = header.length === this.#headerBytes
+        if (this.#state === 'messages') {
+          if (header[0] !== PASSWORD) this.#state = 'over'
+          else if (isComplete) this.#left = header.readUInt32BE(1) - 4
+        } else if (isComplete) {
+          if (!isEncryptionRequest(header) && header.readUInt16BE(4) !== PROTOCOL_3)
+            this.#state = 'over'
+          else this.#left = header.readUInt32BE(0) - STARTUP_BYTES
+        }
+        if (this.#left < 0 || this.#left > MESSAGE_MAX_BYTES) this.#state = 'over'
+        if (!(this.#state !== 'over')) break
       } else {
         const piece = bytes.subarray(at, at + this.#left)
         at += piece.length
@@ -56,22 +68,6 @@ export class PostgresHandshake implements SignIn {
 
   get #headerBytes(): number {
     return this.#state === 'startup' ? STARTUP_BYTES : HEADER_BYTES
-  }
-
-  /** False if the client is not, or no longer, signing in. */
-  #readHeader(): boolean {
-    const header = Buffer.from(this.#header)
-    const isComplete = header.length === this.#headerBytes
-    if (this.#state === 'messages') {
-      if (header[0] !== PASSWORD) this.#state = 'over'
-      else if (isComplete) this.#left = header.readUInt32BE(1) - 4
-    } else if (isComplete) {
-      if (!isEncryptionRequest(header) && header.readUInt16BE(4) !== PROTOCOL_3)
-        this.#state = 'over'
-      else this.#left = header.readUInt32BE(0) - STARTUP_BYTES
-    }
-    if (this.#left < 0 || this.#left > MESSAGE_MAX_BYTES) this.#state = 'over'
-    return this.#state !== 'over'
   }
 
   #endMessage(): void {

@@ -357,7 +357,9 @@ class Messages {
     const size = lengthAt + rest.readUInt32BE(lengthAt)
     const type = isStartup ? '' : String.fromCharCode(rest[0] ?? 0)
     const isValid = isStartup
-      ? size >= 8 && size <= MESSAGE_MAX_BYTES && isStartupCode(rest)
+      ? size >= 8 &&
+        size <= MESSAGE_MAX_BYTES &&
+        (isEncryptionRequest(rest) || rest.readUInt16BE(4) === PROTOCOL_3)
       : size >= 5 && /[A-Za-z0-9]/.test(type)
     if (!isValid) {
       this.isBroken = true
@@ -374,6 +376,3 @@ class Messages {
     return true
   }
 }
-
-const isStartupCode = (message: Buffer): boolean =>
-  isEncryptionRequest(message) || message.readUInt16BE(4) === PROTOCOL_3

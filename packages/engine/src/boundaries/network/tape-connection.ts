@@ -100,7 +100,18 @@ export class TapeConnection {
       target,
       connection: () => this.#operation.id,
       isServed: () => this.#isServed,
-      send: (pieces) => this.#together(() => pieces.forEach((bytes) => this.#send(bytes))),
+      send: (pieces) =>
+        this.#together(() =>
+          pieces.forEach((bytes) => {
+            if (this.#isServed || this.#isLost) return
+            if (this.#delayed !== undefined) return void this.#delayed.push(Uint8Array.from(bytes))
+            outsideRuns(() => {
+              if (this.#real === undefined && !this.#operation.closed)
+                this.#open(this.#operation, true)
+              this.#real?.write(bytes)
+            })
+          }),
+        ),
       onRequest: ({ method }) => this.#responses.expect(method),
     })
     this.#facade = new SocketFacade(socket, target.kind === 'tls', {
@@ -113,7 +124,15 @@ export class TapeConnection {
       },
       together: (write) => this.#together(write),
       end: () => outsideRuns(() => this.#real?.end()),
-      destroy: () => this.#destroy(),
+      destroy: () => {
+        this.#operation.close()
+        this.#requests.close()
+        natives.clearTimeout(this.#awaited)
+        outsideRuns(() => {
+          this.#real?.on('error', () => {})
+          this.#real?.destroy()
+        })
+      },
       setReferenced: (isReferenced) => {
         this.#isReferenced = isReferenced
         if (isReferenced) this.#real?.ref()
@@ -127,8 +146,31 @@ export class TapeConnection {
     })
     this.#operation = session.perform({
       event: { type: 'socket', ...target },
-      start: (operation, edited) => this.#start(operation, edited),
-      handOver: (operation, rest) => this.#handOver(operation, rest),
+      start: (operation, edited) => {
+        // Opens the real counterpart of a connection from the tape, and sends requests that have no
+        // answer. The agent does not notice. ── the real side
+        // ─────────────────────────────────────────────────────────
+        const isOpen = !this.socket.connecting
+        if (isOpen && !this.#requests.isHttp) return this.#signIn(operation)
+        if (!isOpen || this.#real?.destroyed !== false) this.#open(operation, isOpen)
+        if (!isOpen) return
+        const { unanswered } = this.#requests
+        const again = edited ? [replaceBody(unanswered, edited)] : unanswered
+        for (const bytes of again) this.#real?.write(bytes)
+      },
+      handOver: (operation, rest) => {
+        // Called when the run goes live. HTTP continues over a new connection when needed;
+        // PostgreSQL, too, after signing in. No other protocol can: if it is idle, the connection
+        // ends, as if the server had closed it, so that a pool replaces it before the next query.
+        if (this.#real !== undefined || this.isCovered) return
+        this.#isHandedOver = true
+        if (this.socket.connecting) this.#open(operation, false)
+        else if (this.#requests.upgraded) this.#loseSoon(operation)
+        else if (!this.#requests.isHttp) this.#continueOrLose(operation, rest)
+        // Keeps the process alive while an answer is awaited, like an open connection.
+        else if (this.#requests.unanswered.length > 0)
+          this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
+      },
       deliver: (delivery) => this.#deliver(delivery),
       isIdle: () =>
         this.#postgres?.isKnown === true && this.#postgres.obstacleAfter([]) === undefined,
@@ -144,22 +186,6 @@ export class TapeConnection {
     this.#real = undefined
     this.#operation.close()
     return real
-  }
-
-  // ── the real side ─────────────────────────────────────────────────────────
-
-  /**
-   * Opens the real counterpart of a connection from the tape, and sends requests that have no
-   * answer. The agent does not notice.
-   */
-  #start(operation: Operation, edited: Uint8Array | undefined): void {
-    const isOpen = !this.socket.connecting
-    if (isOpen && !this.#requests.isHttp) return this.#signIn(operation)
-    if (!isOpen || this.#real?.destroyed !== false) this.#open(operation, isOpen)
-    if (!isOpen) return
-    const { unanswered } = this.#requests
-    const again = edited ? [replaceBody(unanswered, edited)] : unanswered
-    for (const bytes of again) this.#real?.write(bytes)
   }
 
   /** Opens the real connection. `isBehind`: the agent already considers it connected. */
@@ -185,22 +211,6 @@ export class TapeConnection {
     })
     real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
     reportEnding(real, operation)
-  }
-
-  /**
-   * Called when the run goes live. HTTP continues over a new connection when needed; PostgreSQL,
-   * too, after signing in. No other protocol can: if it is idle, the connection ends, as if the
-   * server had closed it, so that a pool replaces it before the next query.
-   */
-  #handOver(operation: Operation, rest: readonly Uint8Array[]): void {
-    if (this.#real !== undefined || this.isCovered) return
-    this.#isHandedOver = true
-    if (this.socket.connecting) this.#open(operation, false)
-    else if (this.#requests.upgraded) this.#loseSoon(operation)
-    else if (!this.#requests.isHttp) this.#continueOrLose(operation, rest)
-    // Keeps the process alive while an answer is awaited, like an open connection.
-    else if (this.#requests.unanswered.length > 0)
-      this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
   }
 
   #continueOrLose(operation: Operation, rest: readonly Uint8Array[]): void {
@@ -306,15 +316,6 @@ export class TapeConnection {
     }
   }
 
-  #send(bytes: Uint8Array): void {
-    if (this.#isServed || this.#isLost) return
-    if (this.#delayed !== undefined) return void this.#delayed.push(Uint8Array.from(bytes))
-    outsideRuns(() => {
-      if (this.#real === undefined && !this.#operation.closed) this.#open(this.#operation, true)
-      this.#real?.write(bytes)
-    })
-  }
-
   /**
    * Notes that a library's connection pool passed this connection to another run, whose requests
    * are then on the wrong tape.
@@ -323,16 +324,6 @@ export class TapeConnection {
     const current = currentSession()
     if (current === undefined || current === this.session) return
     noteSharedConnection(current, this.target, 'by another run')
-  }
-
-  #destroy(): void {
-    this.#operation.close()
-    this.#requests.close()
-    natives.clearTimeout(this.#awaited)
-    outsideRuns(() => {
-      this.#real?.on('error', () => {})
-      this.#real?.destroy()
-    })
   }
 
   // ── what the agent reads ──────────────────────────────────────────────────
@@ -350,7 +341,13 @@ export class TapeConnection {
           this.#requests.unanswered = []
           natives.clearTimeout(this.#awaited)
         }
-        if (this.#responses.upgraded) this.#upgraded()
+        if (this.#responses.upgraded) {
+          this.#requests.upgrade()
+
+          // The upgrade was negotiated on a connection that no longer exists.
+          if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
+            this.#loseSoon(this.#operation)
+        }
         this.#answeredCount = this.#requests.count
         socket.push(native === undefined ? this.#served(body) : (native as Buffer))
         return
@@ -378,13 +375,6 @@ export class TapeConnection {
   #readHttp(bytes: Uint8Array): boolean {
     if (!this.#requests.isHttp || this.#responses.upgraded) return false
     return this.#responses.push(bytes).length > 0
-  }
-
-  #upgraded(): void {
-    this.#requests.upgrade()
-    // The upgrade was negotiated on a connection that no longer exists.
-    if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
-      this.#loseSoon(this.#operation)
   }
 }
 

@@ -59,25 +59,6 @@ function hasGetters(error: Error): boolean {
   )
 }
 
-/** The stack without frames of Retake and its async context, as plain Node would show it. */
-function withoutOwnFrames(stack: string, limit: number): string {
-  let frames = 0
-  const ownLines = stack.split('\n').filter((line) => {
-    if (!line.startsWith('    at ')) return true
-    if (CONTEXT.test(line) || OWN_PREFIXES.some((own) => line.includes(own))) return false
-    frames += 1
-    return frames <= limit
-  })
-  return ownLines.join('\n')
-}
-
-/** Errors from the thread pool have no stack, so the line of the call is added. */
-function withSite(stack: string, site: string | undefined): string {
-  return site === undefined || stack.includes('\n    at ')
-    ? stack
-    : `${stack}\n    at async ${site}`
-}
-
 /** A call whose answer is stored: the request, and the form of the answer. */
 export interface CapturedCall {
   readonly kind: CallKind
@@ -144,8 +125,15 @@ export function startCall(
         const { event, body } = answerEvent(call, outcome)
         live.complete(event, body, outcome)
       }
+      // Errors from the thread pool have no stack, so the line of the call is added.
       const fail = (error: unknown): void =>
-        done({ error: repeatable(error, (stack) => withSite(stack, site)) })
+        done({
+          error: repeatable(error, (stack) =>
+            site === undefined || stack.includes('\n    at ')
+              ? stack
+              : `${stack}\n    at async ${site}`,
+          ),
+        })
       try {
         start((error, value) => (isError(error) ? fail(error) : done({ value })))
       } catch (error) {
@@ -197,7 +185,19 @@ function runCaptured(run: () => unknown): CapturedOutcome {
     Error.stackTraceLimit = stackTraceLimit + OWN_FRAMES
     return { value: run() }
   } catch (error) {
-    return { error: repeatable(error, (stack) => withoutOwnFrames(stack, stackTraceLimit)) }
+    return {
+      error: repeatable(error, (stack) => {
+        // The stack without frames of Retake and its async context, as plain Node would show it.
+        let frames = 0
+        const ownLines = stack.split('\n').filter((line) => {
+          if (!line.startsWith('    at ')) return true
+          if (CONTEXT.test(line) || OWN_PREFIXES.some((own) => line.includes(own))) return false
+          frames += 1
+          return frames <= stackTraceLimit
+        })
+        return ownLines.join('\n')
+      }),
+    }
   } finally {
     Error.stackTraceLimit = stackTraceLimit
   }

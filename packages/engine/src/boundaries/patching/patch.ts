@@ -9,7 +9,12 @@ export type Undo = () => void
 export function replace(target: object, key: PropertyKey, value: unknown): Undo {
   const original = Object.getOwnPropertyDescriptor(target, key)
   const native: unknown = original ? original.value : Reflect.get(target, key)
-  if (typeof value === 'function' && typeof native === 'function') nameLike(value, native)
+  if (typeof value === 'function' && typeof native === 'function') {
+    for (const key of ['name', 'length'] as const) {
+      if (value[key] !== native[key])
+        Object.defineProperty(value, key, { value: native[key], configurable: true })
+    }
+  }
   Object.defineProperty(target, key, {
     value,
     writable: true,
@@ -115,13 +120,6 @@ export function replaceGetter(target: object, key: PropertyKey, get: (this: any)
 function restore(target: object, key: PropertyKey, original: PropertyDescriptor | undefined): void {
   if (original === undefined) Reflect.deleteProperty(target, key)
   else Object.defineProperty(target, key, original)
-}
-
-function nameLike(wrapper: Function, original: Function): void {
-  for (const key of ['name', 'length'] as const) {
-    if (wrapper[key] !== original[key])
-      Object.defineProperty(wrapper, key, { value: original[key], configurable: true })
-  }
 }
 
 /** Gives `wrapper` the name, length and own properties of `original`. */

@@ -61,27 +61,25 @@ function patchTimeouts(): Undo {
     }
   const patchedExecFile = dressLike(withTimeout(execFile as never), execFile)
   Object.defineProperty(patchedExecFile, promisify.custom, {
-    value: (...args: unknown[]) => promiseOfExecFile(patchedExecFile, args),
+    value: (...args: unknown[]) => {
+      // Result of `promisify(execFile)`: a promise that also has the child.
+      let child: ChildProcess | undefined
+      const promise = new Promise((resolve, reject) => {
+        child = patchedExecFile(
+          ...args,
+          (error: Error | null, stdout: unknown, stderr: unknown) => {
+            if (error) reject(Object.assign(error, { stdout, stderr }))
+            else resolve({ stdout, stderr })
+          },
+        )
+      })
+      return Object.assign(promise, { child })
+    },
   })
   return undoAll([
     replace(childProcess, 'execFile', patchedExecFile),
     replace(childProcess, 'spawn', dressLike(withTimeout(spawn as never), spawn)),
   ])
-}
-
-/** Result of `promisify(execFile)`: a promise that also has the child. */
-function promiseOfExecFile(
-  execFile: (...args: any[]) => ChildProcess,
-  args: unknown[],
-): Promise<unknown> {
-  let child: ChildProcess | undefined
-  const promise = new Promise((resolve, reject) => {
-    child = execFile(...args, (error: Error | null, stdout: unknown, stderr: unknown) => {
-      if (error) reject(Object.assign(error, { stdout, stderr }))
-      else resolve({ stdout, stderr })
-    })
-  })
-  return Object.assign(promise, { child })
 }
 
 /** `process.kill`: sends a signal while recording, not on replay. */
@@ -166,7 +164,15 @@ function capturedSpawnSync(
   options: any,
 ): SyncResult {
   currentCheck()?.spawnSync(normalised(file, args, options))
-  const inherited = inheritedPipes(options.stdio)
+  // Which of stdout (1) and stderr (2) the child would inherit; their bytes must be captured
+  // instead.
+  const stdio = options.stdio
+  const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
+  const inherited = new Set<1 | 2>()
+  for (const pipe of [1, 2] as const) {
+    if (Array.isArray(stdio) ? shares(stdio[pipe], pipe) : stdio === 'inherit') inherited.add(pipe)
+  }
+
   const delivery = session.performSync({
     event: {
       type: 'call',
@@ -194,7 +200,13 @@ function capturedSpawnSync(
   const { event, body, native: live } = delivery
   const result = (live ??
     (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
-  for (const pipe of inherited) showInherited(result, pipe)
+  for (const pipe of inherited) {
+    const name = pipe === 1 ? 'stdout' : 'stderr'
+    const bytes: unknown = result[name]
+    if (bytes instanceof Uint8Array || typeof bytes === 'string') process[name].write(bytes)
+    result[name] = null
+    if (Array.isArray(result.output)) result.output[pipe] = null
+  }
   return result
 }
 
@@ -227,28 +239,10 @@ function normalised(file: string, args: readonly unknown[], options: any): Spawn
     : { ...where, file, args: [argv0, ...args] }
 }
 
-/** Which of stdout (1) and stderr (2) the child would inherit; their bytes must be captured instead. */
-function inheritedPipes(stdio: unknown): Set<1 | 2> {
-  const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
-  const inherited = new Set<1 | 2>()
-  for (const pipe of [1, 2] as const) {
-    if (Array.isArray(stdio) ? shares(stdio[pipe], pipe) : stdio === 'inherit') inherited.add(pipe)
-  }
-  return inherited
-}
-
 function pipesFor(stdio: unknown, inherited: ReadonlySet<number>): unknown[] {
   const list = Array.isArray(stdio) ? [...stdio] : ['inherit', 'inherit', 'inherit']
   for (const pipe of inherited) list[pipe] = 'pipe'
   return list
-}
-
-function showInherited(result: SyncResult, pipe: 1 | 2): void {
-  const name = pipe === 1 ? 'stdout' : 'stderr'
-  const bytes: unknown = result[name]
-  if (bytes instanceof Uint8Array || typeof bytes === 'string') process[name].write(bytes)
-  result[name] = null
-  if (Array.isArray(result.output)) result.output[pipe] = null
 }
 
 /** `execSync` and `execFileSync`: the output, or an error that contains the whole result. */

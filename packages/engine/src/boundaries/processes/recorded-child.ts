@@ -25,7 +25,10 @@ interface Started {
 /** The command with the Retake preload added, if the session returns a task for it. */
 export function withChildTask<S extends Started>(session: Session, op: number, started: S): S {
   const [name = started.file, ...words] = started.args ?? []
-  const at = isNode(started.file) ? entryAt(words) : undefined
+  const at =
+    started.file === process.execPath || /^node(js)?(\.exe)?$/.test(path.basename(started.file))
+      ? entryAt(words)
+      : undefined
   const entry = at === undefined ? undefined : words[at]
   if (at === undefined || entry === undefined) return started
   const child = session.childTask?.(op, { entry, args: words.slice(at + 1) })
@@ -41,9 +44,6 @@ export function withChildTask<S extends Started>(session: Session, op: number, s
     ],
   }
 }
-
-const isNode = (file: string): boolean =>
-  file === process.execPath || /^node(js)?(\.exe)?$/.test(path.basename(file))
 
 /** Linux limits one variable to 128 kB. */
 const VARIABLE_LENGTH = 30_000

@@ -83,7 +83,20 @@ export class TapeChild {
     })
     this.#buildPipes()
     this.#buildMethods()
-    this.#readOtherChild(options.stdio)
+    // The stdin of this process is the output of another child (`stdio: [other.stdout]`). Node
+    // would connect the two processes; here, its recorded output is passed on.
+    const stdio = options.stdio
+    if (this.#stdio[0] === 'child') {
+      const source = (stdio as [Readable])[0]
+      const real = this.#real?.stdin
+      source.on('data', (data: Buffer) => void outsideRuns(() => real?.write(data)))
+      source.on('end', () => outsideRuns(() => real?.end()))
+      // The other process must notice that nobody reads its output any more.
+      real?.on('close', () => {
+        const owner = TapeChild.#owners.get(source)
+        if (owner) outsideRuns(() => owner.child.#stopReading(owner.pipe))
+      })
+    }
   }
 
   // ── the real process ──────────────────────────────────────────────────────
@@ -159,23 +172,6 @@ export class TapeChild {
     if (!this.#stdio.some(isPiped)) return requested
     const list: readonly unknown[] = Array.isArray(requested) ? requested : this.#stdio.slice(0, 3)
     return list.map((entry, pipe) => (isPiped(this.#stdio[pipe], pipe) ? 'pipe' : entry))
-  }
-
-  /**
-   * The stdin of this process is the output of another child (`stdio: [other.stdout]`). Node would
-   * connect the two processes; here, its recorded output is passed on.
-   */
-  #readOtherChild(stdio: unknown): void {
-    if (this.#stdio[0] !== 'child') return
-    const source = (stdio as [Readable])[0]
-    const real = this.#real?.stdin
-    source.on('data', (data: Buffer) => void outsideRuns(() => real?.write(data)))
-    source.on('end', () => outsideRuns(() => real?.end()))
-    // The other process must notice that nobody reads its output any more.
-    real?.on('close', () => {
-      const owner = TapeChild.#owners.get(source)
-      if (owner) outsideRuns(() => owner.child.#stopReading(owner.pipe))
-    })
   }
 
   #stopReading(pipe: number): void {

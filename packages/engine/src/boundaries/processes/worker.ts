@@ -132,15 +132,14 @@ class TapeWorker extends EventEmitter {
       )
     else if (event.part === 'error' && event.error)
       this.emit('error', native ?? rebuildError(event.error))
-    else if (event.part === 'chunk') this.#print(event.pipe as 1 | 2, Buffer.from(body))
-    else if (event.part === 'online') this.emit('online')
+    else if (event.part === 'chunk') {
+      const pipe = event.pipe as 1 | 2
+      const bytes = Buffer.from(body)
+      if (this.#isRead[pipe]) (pipe === 1 ? this.stdout : this.stderr).push(bytes)
+      else if (pipe === 1) natives.stdoutWrite(bytes)
+      else natives.stderrWrite(bytes)
+    } else if (event.part === 'online') this.emit('online')
     else if (event.part === 'exit') this.#exited(Number(event.value))
-  }
-
-  #print(pipe: 1 | 2, bytes: Buffer): void {
-    if (this.#isRead[pipe]) (pipe === 1 ? this.stdout : this.stderr).push(bytes)
-    else if (pipe === 1) natives.stdoutWrite(bytes)
-    else natives.stderrWrite(bytes)
   }
 
   #exited(exitCode: number): void {

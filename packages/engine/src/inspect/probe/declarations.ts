@@ -163,7 +163,12 @@ function statements(tokens: TokenReader): Declaration[] {
   for (;;) {
     const { next, before } = tokens
     if (next === undefined || CLOSING.has(next.text)) return found
-    if (next.text === 'class' && isStatementStart(before, next)) {
+    if (
+      next.text === 'class' &&
+      (before === undefined ||
+        /^(?:[;{}:]|export|default)$/.test(before.text) ||
+        (next.isOnNewLine && endsOperand(before)))
+    ) {
       tokens.take()
       found.push(...classNamed(tokens))
     } else if ((next.text === 'const' || next.text === 'let') && before?.text !== '.') {
@@ -178,11 +183,6 @@ const startsPattern = (token: Token | undefined): boolean =>
   token.text !== 'in' &&
   token.text !== 'of' &&
   /^[{[\p{ID_Start}$_\\]/u.test(token.text)
-
-function isStatementStart(before: Token | undefined, token: Token): boolean {
-  if (before === undefined || /^(?:[;{}:]|export|default)$/.test(before.text)) return true
-  return token.isOnNewLine && endsOperand(before)
-}
 
 function classNamed(tokens: TokenReader): Declaration[] {
   const name = tokens.next?.text ?? ''
@@ -239,16 +239,17 @@ function patternNames(tokens: TokenReader): string[] {
     }
     if (isComputedKey) tokens.takeGroup()
     else if (next.text === '{' || next.text === '[') names.push(...patternNames(tokens))
-    else if (next.text === '=') skipDefault(tokens)
-    else {
+    else if (next.text === '=') {
+      while (
+        tokens.next !== undefined &&
+        tokens.next.text !== ',' &&
+        !CLOSING.has(tokens.next.text)
+      )
+        tokens.takeGroup()
+    } else {
       tokens.take()
       const isKey = first === '{' && tokens.next?.text === ':'
       if (!isKey && /^[\p{ID_Start}$_\\]/u.test(next.text)) names.push(next.text)
     }
   }
-}
-
-function skipDefault(tokens: TokenReader): void {
-  while (tokens.next !== undefined && tokens.next.text !== ',' && !CLOSING.has(tokens.next.text))
-    tokens.takeGroup()
 }

@@ -127,8 +127,12 @@ class Describer {
   tree(value: unknown, depth: number): unknown {
     this.#values += 1
     switch (typeof value) {
-      case 'string':
-        return this.#text(value)
+      case 'string': {
+        const { characters } = this.limits
+        if (value.length <= characters) return value
+        this.cut = true
+        return `${value.slice(0, characters)}… (${value.length} characters)`
+      }
       case 'boolean':
         return value
       case 'number':
@@ -145,13 +149,6 @@ class Describer {
       case 'object':
         return value === null ? null : this.#object(value, depth)
     }
-  }
-
-  #text(text: string): string {
-    const { characters } = this.limits
-    if (text.length <= characters) return text
-    this.cut = true
-    return `${text.slice(0, characters)}… (${text.length} characters)`
   }
 
   #object(value: object, depth: number): unknown {

@@ -64,7 +64,18 @@ export class LineWatch {
     await link.post('Debugger.setInstrumentationBreakpoint', {
       instrumentation: 'beforeScriptExecution',
     })
-    await this.#setInAdvance()
+    const { file, line, known } = this.options
+    const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
+    this.#advance = await Promise.all(
+      (known ?? [own]).map(async (location) => {
+        const { breakpointId } = await this.thread.link.post<{ breakpointId: string }>(
+          'Debugger.setBreakpointByUrl',
+          location,
+        )
+        return breakpointId
+      }),
+    )
+
     for (;;) {
       this.thread.resume()
       const halt = await this.thread.next()
@@ -81,20 +92,6 @@ export class LineWatch {
         }
       }
     }
-  }
-
-  async #setInAdvance(): Promise<void> {
-    const { file, line, known } = this.options
-    const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
-    this.#advance = await Promise.all(
-      (known ?? [own]).map(async (location) => {
-        const { breakpointId } = await this.thread.link.post<{ breakpointId: string }>(
-          'Debugger.setBreakpointByUrl',
-          location,
-        )
-        return breakpointId
-      }),
-    )
   }
 
   async #look(paused: Paused): Promise<void> {

@@ -69,7 +69,24 @@ export class Probe {
         ? [halted.seq]
         : await this.#thread.callTool<number[]>('relatedTurns', { value: halted.seq })
     await this.#thread.breakpoints.arm()
-    return this.#runToUserCode(halted, turns)
+    let turn = halted.seq
+    for (;;) {
+      const isRelated = turns.includes(turn)
+      const next = turns.find((seq) => seq > turn)
+      const isAnothers = !isRelated && next !== undefined
+      if (isAnothers)
+        await this.#thread.link.post('Debugger.setBreakpointsActive', { active: false })
+      await this.#thread.want({
+        wantedDelivery: isAnothers ? next : isRelated ? turn + 1 : NEVER,
+      })
+      this.#position = undefined
+      this.#thread.resume()
+      const halt = await this.#thread.next()
+      if (halt.kind === 'ended') return (this.#position = halt)
+      if (halt.kind === 'paused') return this.#stopped(halted.seq, halt.paused, isRelated)
+      turn = halt.seq
+      await this.#thread.attach()
+    }
   }
 
   /** Attaches the debugger to a halted process, which stays halted, so that the next stop is faster. */
@@ -147,27 +164,6 @@ export class Probe {
 
   close(): Promise<void> {
     return this.#thread.kill()
-  }
-
-  async #runToUserCode(halted: HaltedAtEvent, turns: readonly number[]): Promise<Stop | Ended> {
-    let turn = halted.seq
-    for (;;) {
-      const isRelated = turns.includes(turn)
-      const next = turns.find((seq) => seq > turn)
-      const isAnothers = !isRelated && next !== undefined
-      if (isAnothers)
-        await this.#thread.link.post('Debugger.setBreakpointsActive', { active: false })
-      await this.#thread.want({
-        wantedDelivery: isAnothers ? next : isRelated ? turn + 1 : NEVER,
-      })
-      this.#position = undefined
-      this.#thread.resume()
-      const halt = await this.#thread.next()
-      if (halt.kind === 'ended') return (this.#position = halt)
-      if (halt.kind === 'paused') return this.#stopped(halted.seq, halt.paused, isRelated)
-      turn = halt.seq
-      await this.#thread.attach()
-    }
   }
 
   async #step(how: 'stepOver' | 'stepInto' | 'stepOut'): Promise<Stop | Ended> {

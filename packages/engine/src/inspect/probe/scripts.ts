@@ -114,7 +114,7 @@ export class Scripts {
 
   /** Like `locate`, for a frame of a printed stack, which names a URL or path and counts from 1. */
   locateUrl(name: string, line: number, column: number): CodeLocation & { isUser: boolean } {
-    const url = urlOf(name)
+    const url = /^[\w-]{2,}:/.test(name) || name === '' ? name : pathToFileURL(name).href
     const script = this.#byUrl.get(url)
     const location = script
       ? this.locate({
@@ -182,9 +182,6 @@ const COLUMN_MAX = 2 ** 31 - 1
 
 const pathOf = (url: string): string =>
   url.startsWith('file://') ? fileURLToPath(url.split(/[?#]/)[0] ?? url) : url
-
-const urlOf = (name: string): string =>
-  /^[\w-]{2,}:/.test(name) || name === '' ? name : pathToFileURL(name).href
 
 /** Base URL of the sources in a map. */
 const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>

@@ -24,22 +24,14 @@ export class UnsetVariables {
     return kinds.map((kind, index) => {
       const start = scopeChain[index]?.startLocation
       if (kind === undefined || start === undefined) return NONE
-      const visible = this.#declaredIn(source, kind, start).filter(({ name }) => !nearer.has(name))
+      const from = source.offset(start)
+      const key = `${start.scriptId} ${from} ${kind}`
+      const known = this.#declared.get(key) ?? declarationsIn(source.text, kind, from)
+      this.#declared.set(key, known)
+      const visible = known.filter(({ name }) => !nearer.has(name))
       for (const { name } of visible) nearer.add(name)
       return new Set(visible.filter(({ readyAt }) => at < readyAt).map(({ name }) => name))
     })
-  }
-
-  #declaredIn(
-    source: ScriptSource,
-    kind: ScopeKind,
-    start: ScriptLocation,
-  ): readonly Declaration[] {
-    const from = source.offset(start)
-    const key = `${start.scriptId} ${from} ${kind}`
-    const known = this.#declared.get(key) ?? declarationsIn(source.text, kind, from)
-    this.#declared.set(key, known)
-    return known
   }
 
   #sourceOf(scriptId: string): Promise<ScriptSource> {

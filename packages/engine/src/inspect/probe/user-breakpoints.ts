@@ -15,7 +15,12 @@ export async function possibleLocations(
       { start },
     )
     // For a position after the end of the script, V8 returns the end again.
-    const later = locations.filter((location) => isAtOrBefore(start, location))
+    const later = locations.filter(
+      (location) =>
+        start.lineNumber < location.lineNumber ||
+        (start.lineNumber === location.lineNumber &&
+          (start.columnNumber ?? 0) <= (location.columnNumber ?? 0)),
+    )
     const last = later.at(-1)
     if (last === undefined) return found
     for (const location of later) found.push(location)
@@ -23,10 +28,6 @@ export async function possibleLocations(
     start = { scriptId, lineNumber, columnNumber: columnNumber + 1 }
   }
 }
-
-const isAtOrBefore = (a: ScriptLocation, b: ScriptLocation): boolean =>
-  a.lineNumber < b.lineNumber ||
-  (a.lineNumber === b.lineNumber && (a.columnNumber ?? 0) <= (b.columnNumber ?? 0))
 
 /**
  * Breakpoints at every location of every user script, so that the debugger stops at whatever user

@@ -30,36 +30,25 @@ export function callWithin(bounds: readonly CallBounds[], file: FileCall): unkno
   try {
     checkCall(check, name, args)
   } catch (error) {
-    return refused(style, name, args, error)
+    if (style === 'promise') return Promise.reject(error)
+    if (style === 'iterator') return rejected(error as Error)
+    const callback = args.findLast((arg) => typeof arg === 'function')
+    if (style === 'callback' && callback !== undefined)
+      return process.nextTick(() => callback(name === 'exists' ? false : error))
+    if (style === 'sync' && name === 'exists') return false
+    throw error
   }
   const called = call(...args)
   return name === 'open' && style === 'promise'
-    ? (called as Promise<OpenedHandle>).then((handle) => closeWithCall(bounds, handle))
+    ? (called as Promise<OpenedHandle>).then((handle) => {
+        // Operations of a handle are not checked, so the handle is closed when its call ends.
+        const close = (): void => void handle.close().catch(() => {})
+        return handle.once('close', endWith(bounds, close))
+      })
     : called
 }
 
 type OpenedHandle = FileHandle & EventEmitter
-
-/** Operations of a handle are not checked, so the handle is closed when its call ends. */
-function closeWithCall(bounds: readonly CallBounds[], handle: OpenedHandle): OpenedHandle {
-  const close = (): void => void handle.close().catch(() => {})
-  return handle.once('close', endWith(bounds, close))
-}
-
-function refused(
-  style: FileCall['style'],
-  name: string,
-  args: readonly unknown[],
-  error: unknown,
-): unknown {
-  if (style === 'promise') return Promise.reject(error)
-  if (style === 'iterator') return rejected(error as Error)
-  const callback = args.findLast((arg) => typeof arg === 'function')
-  if (style === 'callback' && callback !== undefined)
-    return process.nextTick(() => callback(name === 'exists' ? false : error))
-  if (style === 'sync' && name === 'exists') return false
-  throw error
-}
 
 async function* rejected(error: Error | undefined): AsyncGenerator {
   if (error !== undefined) throw error
@@ -133,7 +122,8 @@ export function checkDescriptor(
   if (fd >= 0 && fd <= 2) return
   const location = pathOf(fd)
   for (const each of bounds) {
-    if (location !== undefined && !(isLogging && opensOnlyToWrite(fd))) each.file(access, location)
+    if (location !== undefined && !(isLogging && accessMode(fd) === disk.constants.O_WRONLY))
+      each.file(access, location)
     else if (location === undefined && isConnection(fd, isLogging)) each.connection(fd)
     else if (isLogging) each.log(fd, location)
     else each.checkOver()
@@ -150,8 +140,6 @@ export function checkHanded({ bounds }: FileCheck, fd: number): boolean {
   }
   return true
 }
-
-const opensOnlyToWrite = (fd: number): boolean => accessMode(fd) === disk.constants.O_WRONLY
 
 /** Undefined on systems without `/proc`. */
 function accessMode(fd: number): number | undefined {

@@ -60,7 +60,14 @@ export function patchHttpRequests(): Undo {
   const { onSocket } = client
   return undoAll([
     ...[http, https].flatMap((module) =>
-      (['request', 'get'] as const).map((name) => patchRequest(module, name)),
+      (['request', 'get'] as const).map((name) => {
+        const native = (module as typeof http)[name] as (...args: unknown[]) => http.ClientRequest
+        const patched = (...args: unknown[]): http.ClientRequest =>
+          currentBounds().length === 0
+            ? native(...args)
+            : asHttpWork(() => native(...args.map(withCheckedAgent)))
+        return replace(module, name, dressLike(patched, native))
+      }),
     ),
     // Connections are pooled by name. Those of other code were not checked for this call.
     replace(agent, 'getName', function (this: http.Agent, options?: object) {
@@ -108,15 +115,6 @@ const checkedFirst = (addRequest: AddRequest): AddRequest =>
     if (refusal !== undefined) return onSocket.call(request, null, refusal)
     return asHttpWork(() => addRequest.call(this, request, options, ...rest))
   }
-
-function patchRequest(module: object, name: 'request' | 'get'): Undo {
-  const native = (module as typeof http)[name] as (...args: unknown[]) => http.ClientRequest
-  const patched = (...args: unknown[]): http.ClientRequest =>
-    currentBounds().length === 0
-      ? native(...args)
-      : asHttpWork(() => native(...args.map(withCheckedAgent)))
-  return replace(module, name, dressLike(patched, native))
-}
 
 /** Checks TLS over a socket that was opened before the call. */
 function patchTls(): Undo {
@@ -240,7 +238,15 @@ const origins = new WeakMap<Session, URL>()
 /** Ends an HTTP/2 session with the call that opened it, and checks each request on any session. */
 export function patchHttp2Sessions(): Undo {
   const connect = http2.connect as (...args: unknown[]) => Session
-  const prototype = sessionPrototype()
+  // Node does not export the class, so its prototype is taken from a dummy session.
+  const sink = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
+  const session = http2.connect('http://localhost', { createConnection: () => sink })
+  session.on('error', () => {})
+  session.destroy()
+  let prototype = Object.getPrototypeOf(session) as Session
+  while (!Object.hasOwn(prototype, 'request'))
+    prototype = Object.getPrototypeOf(prototype) as Session
+
   const { request } = prototype
   return undoAll([
     replace(http2, 'connect', (authority: string | URL, ...rest: unknown[]): Session => {
@@ -273,22 +279,21 @@ function originOf(session: Session): URL {
   return new URL(`${protocol}//${authority}`)
 }
 
-/** Node does not export the class, so its prototype is taken from a dummy session. */
-function sessionPrototype(): Session {
-  const sink = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
-  const session = http2.connect('http://localhost', { createConnection: () => sink })
-  session.on('error', () => {})
-  session.destroy()
-  let prototype = Object.getPrototypeOf(session) as Session
-  while (!Object.hasOwn(prototype, 'request'))
-    prototype = Object.getPrototypeOf(prototype) as Session
-  return prototype
-}
-
 /** Throws if a request with these headers is refused. */
 export function checkStream(bounds: readonly CallBounds[], origin: URL, headers: Headers): void {
   if (bounds.length === 0) return
-  const fields = fieldsIn(headers)
+  // Headers with their names in lower case, as they are sent.
+  const given: [string, Header | readonly Header[]][] = Array.isArray(headers)
+    ? (headers as readonly string[]).flatMap((name, index, all) =>
+        index % 2 === 0 ? [[name, all[index + 1]]] : [],
+      )
+    : Object.entries(headers as http2.OutgoingHttpHeaders)
+  const fields = given.flatMap(([name, values]) =>
+    [values]
+      .flat()
+      .filter((value) => value !== undefined && value !== null)
+      .map((value): [string, string] => [name.toLowerCase(), String(value)]),
+  )
   const valuesOf = (...names: string[]): string[] =>
     names.flatMap((wanted) => fields.flatMap(([name, value]) => (name === wanted ? [value] : [])))
   const [method = 'GET', ...others] = valuesOf(':method')
@@ -310,28 +315,14 @@ export function checkStream(bounds: readonly CallBounds[], origin: URL, headers:
 
 type Header = string | number | null | undefined
 
-/** Headers with their names in lower case, as they are sent. */
-function fieldsIn(headers: Headers): [name: string, value: string][] {
-  const given: [string, Header | readonly Header[]][] = Array.isArray(headers)
-    ? (headers as readonly string[]).flatMap((name, index, all) =>
-        index % 2 === 0 ? [[name, all[index + 1]]] : [],
-      )
-    : Object.entries(headers as http2.OutgoingHttpHeaders)
-  return given.flatMap(([name, values]) =>
-    [values]
-      .flat()
-      .filter((value) => value !== undefined && value !== null)
-      .map((value): [string, string] => [name.toLowerCase(), String(value)]),
-  )
-}
-
 /** Runs `fetch` for guarded calls. Checks the request and each redirect. */
 export async function fetchWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
   init: RequestInit | undefined,
 ): Promise<Response> {
-  const url = targetOf(input)
+  const text = isRequest(input) ? input.url : String(input)
+  const url = URL.canParse(text) ? new URL(text) : undefined
   const method = init?.method ?? (isRequest(input) ? input.method : 'GET')
   if (url !== undefined && !LOCAL.test(url.protocol))
     for (const each of bounds) each.request(method, url)
@@ -349,7 +340,10 @@ function hopsWithin(
 ): Pick<RequestInit, 'dispatcher'> {
   divideSharedPool()
   const given = (init as { dispatcher?: Dispatcher } | undefined)?.dispatcher
-  const dispatcher = given ?? ofRequest(input) ?? sharedDispatcher()
+  const dispatcher =
+    given ??
+    ofRequest(input) ??
+    SHARED.map((key) => globals[key]).find((each) => each !== undefined)
   if (dispatcher === undefined) return {}
   let from: URL | undefined
   const checked = withDispatch(dispatcher, (options, handler) => {
@@ -369,11 +363,6 @@ function hopsWithin(
 /** The dispatcher that was passed to the constructor of a request. */
 function ofRequest(input: FetchInput): Dispatcher | undefined {
   return isRequest(input) ? (symbolProperty(input, 'dispatcher') as Dispatcher) : undefined
-}
-
-function targetOf(input: FetchInput): URL | undefined {
-  const text = isRequest(input) ? input.url : String(input)
-  return URL.canParse(text) ? new URL(text) : undefined
 }
 
 /** The part of undici's dispatcher interface that is used here. */
@@ -438,9 +427,6 @@ function withDispatch(
     Object.defineProperty(changed, name, { value, writable: true, configurable: true })
   return changed
 }
-
-const sharedDispatcher = (): Dispatcher | undefined =>
-  SHARED.map((key) => globals[key]).find((each) => each !== undefined)
 
 function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
   const innermost = bounds.at(-1)

@@ -32,7 +32,10 @@ export function endWithCall(bounds: readonly CallBounds[], socket: Ending): void
   opened.add(socket)
   const end = ({ tool }: CallBounds): void => {
     if (lent.has(socket)) return
-    const error = connectionReset(tool)
+    // Looks like a connection reset, which clients ignore while they close a connection.
+    const cause = new GuardError(guardErrors.GUARD_CALL_OVER(tool))
+    const fields = { code: 'ECONNRESET', errno: -constants.errno.ECONNRESET, syscall: 'read' }
+    const error = Object.assign(new Error(cause.message, { cause }), fields)
     ignoreIfUncaught(error)
     socket.destroy(error)
   }
@@ -46,13 +49,6 @@ export function lend(socket: net.Socket, isLent: boolean): void {
   else lent.delete(socket)
 }
 
-/** Looks like a connection reset, which clients ignore while they close a connection. */
-function connectionReset(tool: string): Error {
-  const cause = new GuardError(guardErrors.GUARD_CALL_OVER(tool))
-  const fields = { code: 'ECONNRESET', errno: -constants.errno.ECONNRESET, syscall: 'read' }
-  return Object.assign(new Error(cause.message, { cause }), fields)
-}
-
 /** Set while an HTTP client works inside a guarded call. Its connections will use HTTP. */
 const httpWork = new AsyncLocalStorage<true>()
 let isAnnounced = false
@@ -62,13 +58,6 @@ export const asHttpWork = <T>(work: () => T): T => httpWork.run(true, work)
 /** Called when the npm package undici is about to connect. */
 export function announceConnect(): void {
   isAnnounced = true
-}
-
-/** True if an HTTP client is about to open the connection. */
-function isHttpWork(): boolean {
-  const wasAnnounced = isAnnounced
-  isAnnounced = false
-  return wasAnnounced || httpWork.getStore() === true
 }
 
 /** Checks a DNS query, which reveals the name to other servers. */
@@ -93,17 +82,15 @@ export function patchNameServers(): Undo {
   const resolver = Object.getPrototypeOf(dns.Resolver.prototype) as object
   return undoAll(
     [dns, dns.promises, resolver].map((target) =>
-      checkFirst(target, 'setServers', (each, [servers]) => checkServers(each, servers)),
+      checkFirst(target, 'setServers', (each, [servers]) => {
+        for (const server of Array.isArray(servers) ? servers.map(String) : []) {
+          const [, bracketed, plain, port] =
+            /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(server) ?? []
+          each.host(bracketed ?? plain ?? server, Number(port ?? DNS_PORT), true)
+        }
+      }),
     ),
   )
-}
-
-function checkServers(bounds: CallBounds, servers: unknown): void {
-  for (const server of Array.isArray(servers) ? servers.map(String) : []) {
-    const [, bracketed, plain, port] =
-      /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(server) ?? []
-    bounds.host(bracketed ?? plain ?? server, Number(port ?? DNS_PORT), true)
-  }
 }
 
 type Answered = (error: Error | null, address?: unknown, family?: number) => void
@@ -156,7 +143,10 @@ export function connectWithin(
   callback: (() => void) | null,
   native: Connect,
 ): net.Socket {
-  const isHttp = isHttpWork()
+  // Whether an HTTP client is about to open the connection.
+  const wasAnnounced = isAnnounced
+  isAnnounced = false
+  const isHttp = wasAnnounced || httpWork.getStore() === true
   const {
     path: pipe,
     host: given,
@@ -266,7 +256,7 @@ export function patchDatagrams(): Undo {
     replace(prototype, 'send', function (this: dgram.Socket, ...args: unknown[]) {
       // `send(message, [offset, length,] port, address, callback)`, distinguished as Node does.
       const isLong = Boolean(args[4]) || (Boolean(args[3]) && typeof args[3] !== 'function')
-      return isConnected(this)
+      return attempt(() => this.remoteAddress() !== undefined, false)
         ? send?.apply(this, args)
         : sendToChecked(this, args, isLong ? 4 : 2, send as Method)
     }),
@@ -319,6 +309,3 @@ function sendToChecked(
     else start(args.with(at, address))
   })
 }
-
-const isConnected = (socket: dgram.Socket): boolean =>
-  attempt(() => socket.remoteAddress() !== undefined, false)

@@ -74,12 +74,8 @@ export function boundOptions<Options extends SpawnOptions>(
   const checked = { ...options, args }
   const command = commandOf(checked, args)
   for (const each of bounds) each.process(command)
-  checkStdio(bounds, options)
-  return checked
-}
-
-/** Throws for a descriptor of the program, which a child could read and write. */
-function checkStdio(bounds: readonly CallBounds[], { stdio }: SpawnOptions): void {
+  // Throws for a descriptor of the program, which a child could read and write.
+  const { stdio } = options
   // Entries of callers, or normalized by Node.
   for (const [index, each] of (Array.isArray(stdio) ? (stdio as unknown[]) : []).entries()) {
     const fd = each === 'inherit' ? index : typeof each === 'number' ? each : descriptorIn(each)
@@ -89,6 +85,8 @@ function checkStdio(bounds: readonly CallBounds[], { stdio }: SpawnOptions): voi
       if (!call.hasOpened(fd))
         call.refuse(processDenials.DESCRIPTOR_NOT_ALLOWED('guard/process', { tool: call.tool, fd }))
   }
+
+  return checked
 }
 
 function descriptorIn(entry: unknown): number | undefined {
@@ -134,8 +132,6 @@ const fromList = (list: SpawnList): NativeSpawnOptions => {
   const entries = SPAWN_LIST.map((name, index) => [name, list[index]])
   return Object.fromEntries(entries) as NativeSpawnOptions
 }
-const toList = (options: NativeSpawnOptions): unknown[] =>
-  SPAWN_LIST.map((name) => options[name as keyof NativeSpawnOptions])
 
 function patchHandle(): Undo {
   const child = new (ChildProcess as unknown as new () => { _handle?: object })()
@@ -151,7 +147,13 @@ function patchHandle(): Undo {
     return spawnConfined(
       bounds,
       checked,
-      (confined) => native.apply(this, isListed(args) ? toList(confined) : [confined]) as unknown,
+      (confined) =>
+        native.apply(
+          this,
+          isListed(args)
+            ? SPAWN_LIST.map((name) => confined[name as keyof NativeSpawnOptions])
+            : [confined],
+        ) as unknown,
     )
   })
   if (typeof kill !== 'function') return undoSpawn
@@ -187,7 +189,13 @@ function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetach
   const { pid } = child
   if (pid === undefined) return
   for (const each of bounds) each.processes.add(pid)
-  const release = endWith(bounds, () => endProgram(child, isDetached))
+  const release = endWith(bounds, () => {
+    // Ends a program and, if it is detached, its process group.
+    const { pid } = child
+    if (pid === undefined) return
+    endWithDescendants(child)
+    if (isDetached) outsideRuns(() => endById(-pid))
+  })
   child.once('exit', () => {
     release()
     for (const each of bounds) each.processes.delete(pid)
@@ -209,14 +217,6 @@ function commandOf(options: SpawnOptions, [argv0, ...args]: readonly string[]): 
 
 const isOther = (id: number | undefined, own: (() => number) | undefined): boolean =>
   id !== undefined && id !== null && id !== own?.()
-
-/** Ends a program and, if it is detached, its process group. */
-function endProgram(child: ChildProcess, isDetached: boolean): void {
-  const { pid } = child
-  if (pid === undefined) return
-  endWithDescendants(child)
-  if (isDetached) outsideRuns(() => endById(-pid))
-}
 
 /** Checks worker threads like programs, and ends them with the call. */
 export function patchWorkers(): Undo {

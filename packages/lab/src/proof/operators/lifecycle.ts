@@ -1,14 +1,7 @@
 import { findPrice, PRICES, type RunView } from '@retake/tape'
 import { findSite, type ParsedSource, type SyntaxNode } from '../source-text.js'
 import { leafOf, type Symptom } from '../symptoms.js'
-import {
-  numericSettings,
-  operator,
-  type Operator,
-  type OperatorContext,
-  type Proposal,
-  symptomsOf,
-} from './operator.js'
+import { numericSettings, operator, type Operator, type Proposal, symptomsOf } from './operator.js'
 
 const MAX_TOKENS = /^max_?(?:output_?|completion_?|new_?)?tokens$|^num_?predict$/i
 const MIN_TOKENS = 2048
@@ -76,7 +69,30 @@ const modelFallback = operator(
   (source, symptom, context) => {
     const missing = symptom.facts['missingModel']
     if (typeof missing !== 'string') return []
-    const others = fallbackModels(context, missing, symptom)
+    // Models of the same provider that answered, then the known model with the most similar name.
+    const { run, earlier = [], sources } = context
+    const {
+      facts: { provider },
+    } = symptom
+    const answered = [run, ...earlier]
+      .flatMap((each) => each.steps)
+      .filter(
+        (step) => step.kind === 'model' && step.state === 'done' && step.provider === provider,
+      )
+      .flatMap(({ model }) => model ?? [])
+    const mentioned = sources
+      .flatMap((source) => source.ofType('StringLiteral').map((node) => node.name!))
+      .filter((text) => /^[a-z][\w.:/-]{4,60}$/.test(text) && findPrice(text) !== undefined)
+    const family = missing.split(/[-_.:]/)[0]!
+    const known = Object.keys(PRICES)
+      .filter((name) => name !== missing && name.startsWith(family))
+      .toSorted(
+        (left, right) =>
+          sharedPrefix(right, missing) - sharedPrefix(left, missing) || left.length - right.length,
+      )
+    const models = new Set([...answered, ...mentioned, ...known.slice(0, 1)])
+    models.delete(missing)
+    const others = [...models].slice(0, 3)
     return source
       .ofType('StringLiteral')
       .filter(({ name }) => name === missing)
@@ -89,31 +105,6 @@ const modelFallback = operator(
       )
   },
 )
-
-/** Models of the same provider that answered, then the known model with the most similar name. */
-const fallbackModels = (
-  { run, earlier = [], sources }: OperatorContext,
-  missing: string,
-  { facts: { provider } }: Symptom,
-): string[] => {
-  const answered = [run, ...earlier]
-    .flatMap((each) => each.steps)
-    .filter((step) => step.kind === 'model' && step.state === 'done' && step.provider === provider)
-    .flatMap(({ model }) => model ?? [])
-  const mentioned = sources
-    .flatMap((source) => source.ofType('StringLiteral').map((node) => node.name!))
-    .filter((text) => /^[a-z][\w.:/-]{4,60}$/.test(text) && findPrice(text) !== undefined)
-  const family = missing.split(/[-_.:]/)[0]!
-  const known = Object.keys(PRICES)
-    .filter((name) => name !== missing && name.startsWith(family))
-    .toSorted(
-      (left, right) =>
-        sharedPrefix(right, missing) - sharedPrefix(left, missing) || left.length - right.length,
-    )
-  const models = new Set([...answered, ...mentioned, ...known.slice(0, 1)])
-  models.delete(missing)
-  return [...models].slice(0, 3)
-}
 
 const sharedPrefix = (left: string, right: string): number => {
   let length = 0

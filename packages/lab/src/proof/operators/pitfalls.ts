@@ -135,7 +135,20 @@ const flushLast = pitfall(
         const [piece] = node.args
         if (!isInCondition || piece?.type !== 'Identifier') return []
         const name = piece.name!
-        if (!isCollected(loop, name) || new RegExp(`\\b${name}\\b`).test(after)) return []
+        // Whether a loop appends to a variable and also resets it.
+        const assigned = loop.source
+          .ofType('AssignmentExpression')
+          .filter((node) => loop.isAround(node.start) && node.child('left')?.name === name)
+        const isReset = assigned.some(
+          (node) =>
+            node.raw['operator'] === '=' && /^(?:''|""|``|\[\])$/.test(node.child('right')!.text),
+        )
+        const isExtended =
+          assigned.some(({ raw }) => raw['operator'] === '+=') ||
+          methodCalls(loop.source, /^push$/).some(
+            ({ node, object }) => loop.isAround(node.start) && object.name === name,
+          )
+        if (!(isReset && isExtended) || new RegExp(`\\b${name}\\b`).test(after)) return []
         const push = `if (${name}.length > 0) ${object.text}.push(${name})`
         return [
           {
@@ -147,22 +160,6 @@ const flushLast = pitfall(
       })
     }),
 )
-
-/** True if a loop appends to a variable and also resets it. */
-const isCollected = (loop: SyntaxNode, name: string): boolean => {
-  const assigned = loop.source
-    .ofType('AssignmentExpression')
-    .filter((node) => loop.isAround(node.start) && node.child('left')?.name === name)
-  const isReset = assigned.some(
-    (node) => node.raw['operator'] === '=' && /^(?:''|""|``|\[\])$/.test(node.child('right')!.text),
-  )
-  const isExtended =
-    assigned.some(({ raw }) => raw['operator'] === '+=') ||
-    methodCalls(loop.source, /^push$/).some(
-      ({ node, object }) => loop.isAround(node.start) && object.name === name,
-    )
-  return isReset && isExtended
-}
 
 // ── Text and files ──────────────────────────────────────────────────────────
 

@@ -38,7 +38,15 @@ function rangesOf(text: string, most: number): readonly (readonly Range[])[] {
   )
   if (sentences.length <= most) return sentences.map((range) => [range])
   if (lines.length <= most) return lines.map((range) => [range])
-  const paragraphs = paragraphsOf(text, lines)
+  // Groups of lines without an empty line between them.
+  const paragraphs: Range[] = []
+  for (const line of lines) {
+    const last = paragraphs.at(-1)
+    const isNext = last && !/\n\s*\n/.test(text.slice(last.end, line.start))
+    if (isNext) paragraphs[paragraphs.length - 1] = { start: last.start, end: line.end }
+    else paragraphs.push(line)
+  }
+
   if (paragraphs.length <= most) return paragraphs.map((range) => [range])
   return inGroups(paragraphs, most)
 }
@@ -56,18 +64,6 @@ function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
     ranges.push({ start, end: start + trimmed.length })
   }
   return ranges
-}
-
-/** Groups of lines without an empty line between them. */
-function paragraphsOf(text: string, lines: readonly Range[]): Range[] {
-  const paragraphs: Range[] = []
-  for (const line of lines) {
-    const last = paragraphs.at(-1)
-    const isNext = last && !/\n\s*\n/.test(text.slice(last.end, line.start))
-    if (isNext) paragraphs[paragraphs.length - 1] = { start: last.start, end: line.end }
-    else paragraphs.push(line)
-  }
-  return paragraphs
 }
 
 /** Findings about a part: its role, its cause, and the failure rate of that cause. */

@@ -148,19 +148,10 @@ function messageParts(message: JsonRecord, path: string): RequestPart[] {
   if (speaker === 'tool' && key === 'content')
     return partOf(path, speaker, textsIn(content, `${path}.${key}`))
   if (!Array.isArray(content)) return partOf(path, speaker, textsIn(content, `${path}.${key}`))
-  return blockParts(content, path, key, speaker)
-}
-
-/** Each tool result is a part; all other blocks form one part together. */
-function blockParts(
-  blocks: readonly unknown[],
-  path: string,
-  key: string,
-  speaker: Message['role'],
-): RequestPart[] {
+  // Each tool result is a part; all other blocks form one part together.
   const parts: RequestPart[] = []
   const own: TextLocation[] = []
-  for (const [index, block] of blocks.entries()) {
+  for (const [index, block] of content.entries()) {
     const blockPath = `${path}.${key}.${index}`
     const result = toolResult(recordOf(block), blockPath)
     if (result) parts.push(...partOf(blockPath, 'tool', result))
@@ -186,7 +177,14 @@ function textsIn(value: unknown, path: string): TextLocation[] {
     return value.trim() === '' ? [] : [{ path, text: value, isValue: false }]
   if (Array.isArray(value))
     return value.flatMap((item: unknown, index) => textsIn(item, `${path}.${index}`))
-  if (!isRecord(value) || isSigned(value)) return []
+  // Providers reject signed thoughts that were changed.
+  if (
+    !isRecord(value) ||
+    value['thought'] === true ||
+    'thoughtSignature' in value ||
+    'thought_signature' in value
+  )
+    return []
   if (typeof value['text'] === 'string') return textsIn(value['text'], `${path}.text`)
   if ('json' in value) return valueIn(value['json'], `${path}.json`)
   if ('parts' in value) return textsIn(value['parts'], `${path}.parts`)
@@ -199,11 +197,6 @@ function valueIn(value: unknown, path: string): TextLocation[] {
   if (typeof value === 'string') return textsIn(value, path)
   const isEmpty = typeof value !== 'object' || value === null || Object.keys(value).length === 0
   return isEmpty ? [] : [{ path, text: JSON.stringify(value), isValue: true }]
-}
-
-/** Providers reject signed thoughts that were changed. */
-function isSigned(block: JsonRecord): boolean {
-  return block['thought'] === true || 'thoughtSignature' in block || 'thought_signature' in block
 }
 
 function partOf(

@@ -61,7 +61,14 @@ function answer({ kind, result }: TeamJob, viewer: string): Html | undefined {
   if (result?.summary === undefined || result.error !== undefined) return undefined
   try {
     if (kind === 'blame') return blamed(result, viewer)
-    if (kind === 'fix') return fixed(result)
+    if (kind === 'fix') {
+      const { reason, fixes } = (result.summary as FixSummary).result
+      const proven = fixes.find(({ verdict }) => verdict.status === 'proven')
+      if (proven === undefined) return html`<p>${reason}</p>`
+      return html`<p><b>${proven.candidate.title}</b></p>
+        <p>${proven.candidate.why}</p>
+        <p>${proven.verdict.reason}</p>`
+    }
     return kind === 'replay' || kind === 'verify' ? replayed(result) : undefined
   } catch {
     return undefined
@@ -125,13 +132,4 @@ interface FixSummary {
       readonly verdict: { readonly status: string; readonly reason: string }
     }[]
   }
-}
-
-function fixed(result: JobResult): Html {
-  const { reason, fixes } = (result.summary as FixSummary).result
-  const proven = fixes.find(({ verdict }) => verdict.status === 'proven')
-  if (proven === undefined) return html`<p>${reason}</p>`
-  return html`<p><b>${proven.candidate.title}</b></p>
-    <p>${proven.candidate.why}</p>
-    <p>${proven.verdict.reason}</p>`
 }

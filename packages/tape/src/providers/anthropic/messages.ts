@@ -17,7 +17,7 @@ import { appendText, type Draft, eventData, inOrder } from '../specification/ass
 import { byType, list, object, oneOf, shape, string, usage } from '../specification/check.js'
 import { joinTurns, type Message, type MessagePart, otherPart } from '../specification/message.js'
 import { resultContent, saidParts, textPart, turnOf } from '../specification/message.js'
-import type { AnswerFormat, DecodedResponse, ModelApi } from '../specification/provider.js'
+import type { AnswerFormat, ModelApi } from '../specification/provider.js'
 import type { StreamEvent, StreamOptions } from '../specification/provider.js'
 import {
   callId,
@@ -39,17 +39,6 @@ import {
 const VERTEX_PATH = /\/models\/([^/:]+):(?:stream)?rawPredict$/i
 /** Vertex charges more for a specific region, depending on the model. */
 const VERTEX_REGION = /\/locations\/([^/]+)\/.*:(?:stream)?rawPredict$/i
-
-const decodeAnswer = (message: JsonRecord): DecodedResponse => {
-  const isWhole = message['type'] === 'message' || Array.isArray(message['content'])
-  return defined({
-    model: filledText(message['model']),
-    messages: turnOf('assistant', contentParts(message['content'])),
-    usage: decodeMessageUsage(message),
-    finishReason: optionalText(message['stop_reason']),
-    error: errorMessage(isWhole ? { error: message['error'] } : message),
-  })
-}
 
 /** Tool results are part of a user message, but shown as messages of the tool. */
 const decodeMessage = (message: JsonRecord): Message[] => {
@@ -167,9 +156,14 @@ interface MessageEvent extends JsonRecord {
 const restreamMessage = (message: JsonRecord, options: StreamOptions): StreamEvent[] => {
   const { error, ...whole } = message
   const { cut = textPieces } = options
-  const blocks = recordsOf(whole['content']).flatMap((block, index) =>
-    blockEvents(block, index, cut),
-  )
+  const blocks = recordsOf(whole['content']).flatMap((block, index) => {
+    const { start, deltas } = streamedBlock(block, cut)
+    return [
+      { type: 'content_block_start', index, content_block: start },
+      ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
+    ]
+  })
   const events = [messageStart(whole, options), ...blocks]
   if (error !== undefined && error !== null) events.push({ type: 'error', error })
   else events.push(messageDelta(whole), { type: 'message_stop' })
@@ -195,15 +189,6 @@ const messageDelta = (message: JsonRecord): MessageEvent => {
     delta: Object.fromEntries(keys.map((key) => [key, message[key]])),
     usage: Object.fromEntries(totals),
   }
-}
-
-const blockEvents = (block: JsonRecord, index: number, cut: CutText): MessageEvent[] => {
-  const { start, deltas } = streamedBlock(block, cut)
-  return [
-    { type: 'content_block_start', index, content_block: start },
-    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
-    { type: 'content_block_stop', index },
-  ]
 }
 
 /** A block at its start, and its deltas; a block of an unknown kind comes whole. */
@@ -264,7 +249,15 @@ const assembleMessage = (events: readonly SseEvent[]): JsonRecord => {
         break
     }
   }
-  return { ...message, content: inOrder(blocks).map(([, block]) => closeBlock(block)) }
+  // Input that streamed in as text is parsed; input that came whole stays.
+  return {
+    ...message,
+    content: inOrder(blocks).map(([, block]) =>
+      typeof block['input'] === 'string'
+        ? { ...block, input: parseArguments(block['input']) }
+        : block,
+    ),
+  }
 }
 
 const extendBlock = (block: Draft, delta: JsonRecord): void => {
@@ -282,10 +275,6 @@ const extendBlock = (block: Draft, delta: JsonRecord): void => {
       block['citations'] = [...listOf(block['citations']), delta['citation']]
   }
 }
-
-/** Input that streamed in as text is parsed; input that came whole stays. */
-const closeBlock = (block: JsonRecord): JsonRecord =>
-  typeof block['input'] === 'string' ? { ...block, input: parseArguments(block['input']) } : block
 
 /** Counts in a delta are running totals; missing ones do not change. */
 const mergeUsage = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
@@ -343,6 +332,7 @@ const FINISH: Readonly<Record<Finish, string>> = {
 }
 
 /** A whole message. Bedrock uses the same format for Claude. */
+// Clients send the signature back with the thought; the test model server does not check it.
 const encodeMessage = (reply: Reply): JsonRecord => ({
   model: reply.model,
   id: replyId(reply, 'msg_'),
@@ -351,7 +341,13 @@ const encodeMessage = (reply: Reply): JsonRecord => ({
   content: [
     ...(reply.reasoning === ''
       ? []
-      : [{ type: 'thinking', thinking: reply.reasoning, signature: signatureOf(reply) }]),
+      : [
+          {
+            type: 'thinking',
+            thinking: reply.reasoning,
+            signature: btoa(replyId(reply, 'scripted-')),
+          },
+        ]),
     ...(hasText(reply) ? [{ type: 'text', text: reply.text }] : []),
     ...reply.toolCalls.map(({ name, args }, index) => ({
       type: 'tool_use',
@@ -374,9 +370,6 @@ const encodeMessage = (reply: Reply): JsonRecord => ({
     service_tier: 'standard',
   },
 })
-
-/** Clients send the signature back with the thought; the test model server does not check it. */
-const signatureOf = (reply: Reply): string => btoa(replyId(reply, 'scripted-'))
 
 export const messageAnswers: AnswerFormat = {
   assemble: assembleMessage,
@@ -415,7 +408,15 @@ export const messagesApi: ModelApi = {
   },
 
   decodeResponse: ({ json, events }, request) => {
-    const decoded = decodeAnswer(events === undefined ? recordOf(json) : assembleMessage(events))
+    const message = events === undefined ? recordOf(json) : assembleMessage(events)
+    const isWhole = message['type'] === 'message' || Array.isArray(message['content'])
+    const decoded = defined({
+      model: filledText(message['model']),
+      messages: turnOf('assistant', contentParts(message['content'])),
+      usage: decodeMessageUsage(message),
+      finishReason: optionalText(message['stop_reason']),
+      error: errorMessage(isWhole ? { error: message['error'] } : message),
+    })
     const region = VERTEX_REGION.exec(request?.url.pathname ?? '')?.[1]
     if (decoded.usage === undefined || region === undefined || region === 'global') return decoded
     const unpriced = [...decoded.usage.unpriced, `endpoint in ${region}`]

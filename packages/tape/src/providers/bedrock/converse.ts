@@ -43,13 +43,11 @@ export const bedrockPath = (url: URL): BedrockPath | undefined => {
   const [, id = '', action = ''] = PATH.exec(path) ?? []
   if (id === '') return undefined
   return {
-    model: unescape(id),
+    model: attempt(() => decodeURIComponent(id), id),
     action: action.startsWith('converse') ? 'converse' : 'invoke',
     stream: action.endsWith('stream'),
   }
 }
-
-const unescape = (text: string): string => attempt(() => decodeURIComponent(text), text)
 
 /** Messages of Bedrock's Converse API, which Nova's `invoke` also accepts. */
 export const decodeConversation = (body: JsonRecord): Message[] => [
@@ -246,7 +244,13 @@ export const assembleConverse = (events: readonly (readonly [string, unknown])[]
       )
     else if (name === 'messageStop' || name === 'metadata') Object.assign(answer, value)
   }
-  const content = inOrder(blocks).map(([, block]) => closeBlock(block))
+  const content = inOrder(blocks).map(([, block]) => {
+    // Input that streamed in as text is parsed; input that came whole stays.
+    const toolUse = recordOf(block['toolUse'])
+    return typeof toolUse['input'] === 'string'
+      ? { ...block, toolUse: { ...toolUse, input: parseArguments(toolUse['input']) } }
+      : block
+  })
   // Padding is ignored.
   const { p: _, ...ended } = answer
   return { output: { message: { role, content } }, ...ended }
@@ -272,14 +276,6 @@ const extendReasoning = (block: Draft, { text: said, ...others }: JsonRecord): v
   const known = recordOf(recordOf(block['reasoningContent'])['reasoningText'])
   const reasoningText = { ...known, ...others, text: textOf(known['text']) + textOf(said) }
   block['reasoningContent'] = { reasoningText }
-}
-
-/** Input that streamed in as text is parsed; input that came whole stays. */
-const closeBlock = (block: JsonRecord): JsonRecord => {
-  const toolUse = recordOf(block['toolUse'])
-  return typeof toolUse['input'] === 'string'
-    ? { ...block, toolUse: { ...toolUse, input: parseArguments(toolUse['input']) } }
-    : block
 }
 
 /** Encodes an event of Bedrock, such as `contentBlockDelta`, or an exception. */

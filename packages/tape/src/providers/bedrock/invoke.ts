@@ -122,7 +122,14 @@ const decodeTextRequest = (body: JsonRecord): Message[] => {
 
 const decodeBody = (answer: ProviderAnswer): DecodedResponse => {
   const { events } = answer
-  if (events === undefined) return decodeDocument(answer)
+  if (events === undefined) {
+    const document = recordOf(answer.json)
+    if (document['type'] === 'message') return messagesApi.decodeResponse(answer)
+    if (document['output'] !== undefined) return decodeConverse(document)
+    if (recordsOf(document['choices']).some(isMessage)) return decodeCompletion(document)
+    const decoded = decodeTextAnswers([document])
+    return isEmbedding(document) ? { ...decoded, finishReason: 'embedded' } : decoded
+  }
   const chunks = eventData(events)
   if (chunks.some(({ type }) => type === 'message_start')) return messagesApi.decodeResponse(answer)
   if (chunks.some((chunk) => 'messageStart' in chunk || 'contentBlockDelta' in chunk))
@@ -132,15 +139,6 @@ const decodeBody = (answer: ProviderAnswer): DecodedResponse => {
       assembleChat(events.map((event) => ({ ...event, data: asDelta(event.data) }))),
     )
   return decodeTextAnswers(chunks)
-}
-
-const decodeDocument = (answer: ProviderAnswer): DecodedResponse => {
-  const document = recordOf(answer.json)
-  if (document['type'] === 'message') return messagesApi.decodeResponse(answer)
-  if (document['output'] !== undefined) return decodeConverse(document)
-  if (recordsOf(document['choices']).some(isMessage)) return decodeCompletion(document)
-  const decoded = decodeTextAnswers([document])
-  return isEmbedding(document) ? { ...decoded, finishReason: 'embedded' } : decoded
 }
 
 const isMessage = (choice: JsonRecord): boolean => 'message' in choice || 'delta' in choice
@@ -173,9 +171,20 @@ const decodeTextAnswers = (answers: readonly JsonRecord[]): DecodedResponse => {
   const reasons = pieces.map(({ stop_reason, completionReason, finish_reason }) =>
     optionalText(stop_reason ?? completionReason ?? finish_reason),
   )
+  // Counts in a stream are running totals, or part of only one document.
+  const last = (...keys: readonly string[]): number | undefined =>
+    answers
+      .flatMap((answer) => keys.map((key) => countOf(answer[key])))
+      .findLast((count) => count !== undefined)
+  const input = last('prompt_token_count', 'inputTextTokenCount')
+  const titan = answers.flatMap(({ results }) => recordsOf(results))
+  const summed = titan.reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0)
+  const output =
+    last('generation_token_count', 'totalOutputTextTokenCount') ??
+    (titan.length > 0 || isEmbedding(answers[0]) ? summed : undefined)
   return defined({
     messages: turnOf('assistant', [...saidParts({ text }), ...answers.flatMap(cohereCalls)]),
-    usage: countedUsage(answers),
+    usage: input === undefined || output === undefined ? undefined : { ...NO_USAGE, input, output },
     finishReason: reasons.findLast((reason) => reason !== undefined),
   })
 }
@@ -188,22 +197,6 @@ const cohereCalls = (answer: JsonRecord): MessagePart[] =>
     name: textOf(name),
     args: parameters ?? {},
   }))
-
-/** Counts in a stream are running totals, or part of only one document. */
-const countedUsage = (answers: readonly JsonRecord[]): Usage | undefined => {
-  const last = (...keys: readonly string[]): number | undefined =>
-    answers
-      .flatMap((answer) => keys.map((key) => countOf(answer[key])))
-      .findLast((count) => count !== undefined)
-  const input = last('prompt_token_count', 'inputTextTokenCount')
-  const titan = answers.flatMap(({ results }) => recordsOf(results))
-  const summed = titan.reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0)
-  const output =
-    last('generation_token_count', 'totalOutputTextTokenCount') ??
-    (titan.length > 0 || isEmbedding(answers[0]) ? summed : undefined)
-  if (input === undefined || output === undefined) return undefined
-  return { ...NO_USAGE, input, output }
-}
 
 const isEmbedding = (answer: JsonRecord = {}): boolean =>
   answer['embedding'] !== undefined || answer['embeddings'] !== undefined

@@ -25,12 +25,7 @@ import {
   type MessagePart,
 } from '../specification/message.js'
 import { otherPart, textPart, userTurn } from '../specification/message.js'
-import type {
-  AnswerFormat,
-  DecodedResponse,
-  ModelApi,
-  ProviderAnswer,
-} from '../specification/provider.js'
+import type { AnswerFormat, ModelApi, ProviderAnswer } from '../specification/provider.js'
 import type { StreamEvent, StreamOptions } from '../specification/provider.js'
 import {
   type CutText,
@@ -88,10 +83,15 @@ const decodePart = (part: JsonRecord, numbers: CallNumbers): MessagePart => {
     const name = textOf(functionResponse['name'])
     const { response } = functionResponse
     const isError = isRecord(response) && response['error'] !== undefined
+    // SDKs wrap a result that is not an object, under one of these names.
+    const entries = Object.entries(recordOf(response))
+    const [only] = entries
+    const isWrapped =
+      entries.length === 1 && only !== undefined && ['output', 'result', 'error'].includes(only[0])
     return {
       type: 'tool_result',
       id: numbers.result(textOf(functionResponse['id']), name),
-      content: resultOf(response),
+      content: isWrapped ? only[1] : response,
       ...(isError && { isError }),
     }
   }
@@ -100,15 +100,6 @@ const decodePart = (part: JsonRecord, numbers: CallNumbers): MessagePart => {
     return { type: 'image', source: textOf(fileUri ?? mimeType) }
   const kind = Object.keys(part).find((key) => !key.startsWith('thought')) ?? 'part'
   return otherPart(kind, part)
-}
-
-/** SDKs wrap a result that is not an object, under one of these names. */
-const resultOf = (response: unknown): unknown => {
-  const entries = Object.entries(recordOf(response))
-  const [only] = entries
-  const isWrapped =
-    entries.length === 1 && only !== undefined && ['output', 'result', 'error'].includes(only[0])
-  return isWrapped ? only[1] : response
 }
 
 /**
@@ -120,19 +111,7 @@ const decodeGeminiUsage = (document: JsonRecord): Usage | undefined => {
   const prompt = countOf(given['promptTokenCount'])
   if (prompt === undefined) return undefined
   const thoughts = countOf(given['thoughtsTokenCount']) ?? 0
-  return usageFromTotals({
-    allInput: prompt + (countOf(given['toolUsePromptTokenCount']) ?? 0),
-    cachedInput: countOf(given['cachedContentTokenCount']) ?? 0,
-    cacheWrite: 0,
-    output: (countOf(given['candidatesTokenCount']) ?? 0) + thoughts,
-    reasoning: thoughts,
-    total: countOf(given['totalTokenCount']),
-    unpriced: unpricedParts(document, given),
-  })
-}
-
-/** Token types, tools and service tiers that the list price of text does not cover. */
-const unpricedParts = (document: JsonRecord, given: JsonRecord): string[] => {
+  // Token types, tools and service tiers that the list price of text does not cover.
   const spoken = hasModality(given['promptTokensDetails'], 'AUDIO')
   const drawn = ['AUDIO', 'IMAGE', 'VIDEO'].filter((kind) =>
     hasModality(given['candidatesTokensDetails'], kind),
@@ -141,14 +120,22 @@ const unpricedParts = (document: JsonRecord, given: JsonRecord): string[] => {
     ({ groundingMetadata }) => listOf(recordOf(groundingMetadata)['webSearchQueries']).length > 0,
   )
   const way = textOf(given['trafficType'] ?? given['serviceTier']).toLowerCase()
-  return [
-    ...(spoken ? ['audio tokens'] : []),
-    ...drawn.map((kind) => `${kind.toLowerCase()} output`),
-    ...(searched ? ['web searches'] : []),
-    ...(['', 'on_demand', 'standard', 'traffic_type_unspecified'].includes(way)
-      ? []
-      : [`service tier ${way}`]),
-  ]
+  return usageFromTotals({
+    allInput: prompt + (countOf(given['toolUsePromptTokenCount']) ?? 0),
+    cachedInput: countOf(given['cachedContentTokenCount']) ?? 0,
+    cacheWrite: 0,
+    output: (countOf(given['candidatesTokenCount']) ?? 0) + thoughts,
+    reasoning: thoughts,
+    total: countOf(given['totalTokenCount']),
+    unpriced: [
+      ...(spoken ? ['audio tokens'] : []),
+      ...drawn.map((kind) => `${kind.toLowerCase()} output`),
+      ...(searched ? ['web searches'] : []),
+      ...(['', 'on_demand', 'standard', 'traffic_type_unspecified'].includes(way)
+        ? []
+        : [`service tier ${way}`]),
+    ],
+  })
 }
 
 /** In the order of Vertex's numbers for them, which a client may request instead of names. */
@@ -186,20 +173,6 @@ export const readArrayItems = (text: string): unknown[] => {
 const PATH = /\/([^/:]+):(stream)?generateContent$/i
 
 const decodePath = (url: URL): string => url.pathname.replace(/%3A/gi, ':')
-
-const decodeAnswer = (document: JsonRecord, numbers: CallNumbers): DecodedResponse => {
-  const candidates = recordsOf(document['candidates'])
-  return defined({
-    model: filledText(document['modelVersion']),
-    messages: candidates.map((candidate): Message => ({
-      role: 'assistant',
-      parts: decodeParts(recordOf(candidate['content'])['parts'], numbers),
-    })),
-    usage: decodeGeminiUsage(document),
-    finishReason: finishReasonOf(candidates[0]?.['finishReason']),
-    error: errorMessage({ error: document['error'] }) ?? blockMessage(document),
-  })
-}
 
 /** Vertex uses numbers instead of names if a client requests them, as Google's older client does. */
 const FINISH_REASONS = [
@@ -261,24 +234,23 @@ const restreamContent = (
 const candidatePieces = (candidate: JsonRecord, position: number, cut: CutText): JsonRecord[] => {
   const { content, index = position, ...ended } = candidate
   const { parts, ...about } = recordOf(content)
-  const pieces = recordsOf(parts).flatMap((part) => partPieces(part, cut))
+  const pieces = recordsOf(parts).flatMap((part) => {
+    // Text is cut into pieces, with the signature of a thought on the last; anything else comes
+    // whole.
+    const { text: said, thought, ...others } = part
+    if (typeof said !== 'string' || said === '') return [part]
+    const pieces = cut(said)
+    return pieces.map((piece, at) => ({
+      text: piece,
+      ...defined({ thought }),
+      ...(at === pieces.length - 1 && others),
+    }))
+  })
   if (pieces.length === 0) return [{ ...defined({ content }), index, ...ended }]
   return pieces.map((piece, at) => ({
     content: { ...about, parts: [piece] },
     index,
     ...(at === pieces.length - 1 && ended),
-  }))
-}
-
-/** Text is cut into pieces, with the signature of a thought on the last; anything else comes whole. */
-const partPieces = (part: JsonRecord, cut: CutText): JsonRecord[] => {
-  const { text: said, thought, ...others } = part
-  if (typeof said !== 'string' || said === '') return [part]
-  const pieces = cut(said)
-  return pieces.map((piece, at) => ({
-    text: piece,
-    ...defined({ thought }),
-    ...(at === pieces.length - 1 && others),
   }))
 }
 
@@ -316,7 +288,12 @@ const withValue = (
   [key, ...rest]: readonly (string | number)[],
   part: JsonRecord,
 ): unknown => {
-  if (key === undefined) return valueOf(target, part)
+  if (key === undefined) {
+    const { stringValue, numberValue, boolValue } = part
+    if (typeof stringValue === 'string') return textOf(target) + stringValue
+    if ('nullValue' in part) return null
+    return numberValue ?? boolValue ?? target
+  }
   if (typeof key === 'number') {
     const list = [...listOf(target)]
     list[key] = withValue(list[key], rest, part)
@@ -324,13 +301,6 @@ const withValue = (
   }
   const record = isRecord(target) ? target : {}
   return { ...record, [key]: withValue(record[key], rest, part) }
-}
-
-const valueOf = (earlier: unknown, part: JsonRecord): unknown => {
-  const { stringValue, numberValue, boolValue } = part
-  if (typeof stringValue === 'string') return textOf(earlier) + stringValue
-  if ('nullValue' in part) return null
-  return numberValue ?? boolValue ?? earlier
 }
 
 interface CandidateDraft {
@@ -346,7 +316,18 @@ const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
     Object.assign(rest, fields)
     if (usageMetadata !== undefined)
       rest['usageMetadata'] = laterCounts(recordOf(rest['usageMetadata']), recordOf(usageMetadata))
-    for (const candidate of recordsOf(given)) addCandidate(candidates, candidate)
+    for (const candidate of recordsOf(given)) {
+      const { index: position, content, ...fields } = candidate
+      const draft = draftAt(candidates, countOf(position) ?? 0, () => ({
+        fields: {},
+        content: {},
+        parts: [],
+      }))
+      const { parts, ...about } = recordOf(content)
+      Object.assign(draft.fields, fields)
+      Object.assign(draft.content, about)
+      for (const part of recordsOf(parts)) addPart(draft.parts, part)
+    }
   }
   if (candidates.size === 0) return rest
   return {
@@ -378,19 +359,6 @@ const PARTS_OF_TOTAL = [
 
 const sumOf = (counts: JsonRecord): number =>
   PARTS_OF_TOTAL.reduce((sum, key) => sum + (countOf(counts[key]) ?? 0), 0)
-
-const addCandidate = (candidates: Map<number, CandidateDraft>, candidate: JsonRecord): void => {
-  const { index: position, content, ...fields } = candidate
-  const draft = draftAt(candidates, countOf(position) ?? 0, () => ({
-    fields: {},
-    content: {},
-    parts: [],
-  }))
-  const { parts, ...about } = recordOf(content)
-  Object.assign(draft.fields, fields)
-  Object.assign(draft.content, about)
-  for (const part of recordsOf(parts)) addPart(draft.parts, part)
-}
 
 /** Text continues the previous text, unless only one of them is a thought. */
 const addPart = (parts: JsonRecord[], part: JsonRecord): void => {
@@ -522,7 +490,17 @@ export const gemini: ModelApi = {
     // Call numbers continue those of the earlier conversation.
     if (request !== undefined && hasBareCalls(document))
       decodeContents(recordOf(request.json())['contents'], numbers)
-    return decodeAnswer(document, numbers)
+    const candidates = recordsOf(document['candidates'])
+    return defined({
+      model: filledText(document['modelVersion']),
+      messages: candidates.map((candidate): Message => ({
+        role: 'assistant',
+        parts: decodeParts(recordOf(candidate['content'])['parts'], numbers),
+      })),
+      usage: decodeGeminiUsage(document),
+      finishReason: finishReasonOf(candidates[0]?.['finishReason']),
+      error: errorMessage({ error: document['error'] }) ?? blockMessage(document),
+    })
   },
 
   answers: contentAnswers,

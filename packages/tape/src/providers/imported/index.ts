@@ -43,7 +43,10 @@ const importedSpan: ModelApi = {
   decodeResponse({ json }, request): DecodedResponse {
     const { attributes, events, status } = partOf(json)
     const asked = request === undefined ? {} : partOf(request.json()).attributes
-    const finish = finishReason(attributes)
+    const given =
+      attributes['gen_ai.response.finish_reasons'] ?? attributes['ai.response.finishReason']
+    const value = typeof given === 'string' && given.startsWith('[') ? parseJson(given) : given
+    const finish = filledText(Array.isArray(value) ? value[0] : value)
     return defined({
       model: first(attributes, 'gen_ai.response.model', 'llm.model_name') ?? requestModel(asked),
       messages: outputMessages(attributes, events),
@@ -94,13 +97,6 @@ const first = (attributes: SpanAttributes, ...keys: readonly string[]): string |
 
 const requestModel = (attributes: SpanAttributes): string | undefined =>
   first(attributes, 'gen_ai.request.model', 'llm.model_name', 'ai.model.id')
-
-function finishReason(attributes: SpanAttributes): string | undefined {
-  const given =
-    attributes['gen_ai.response.finish_reasons'] ?? attributes['ai.response.finishReason']
-  const value = typeof given === 'string' && given.startsWith('[') ? parseJson(given) : given
-  return filledText(Array.isArray(value) ? value[0] : value)
-}
 
 function usageOf(attributes: SpanAttributes): Usage | undefined {
   const count = (...keys: readonly string[]): number | undefined =>

@@ -17,7 +17,7 @@ import { roleOf } from '../openai/chat.js'
 import type { AnswerFormat, ModelApi, Provider, ProviderAnswer } from '../specification/provider.js'
 import type { ProviderRequest, StreamEvent, StreamOptions } from '../specification/provider.js'
 import { type Finish, type Reply, type ReplyRequest, textPieces } from '../specification/reply.js'
-import { NO_USAGE, type Usage } from '../specification/usage.js'
+import { NO_USAGE } from '../specification/usage.js'
 import { jsonAnswer, retryHeaders, scriptedFormat } from '../specification/wire-answer.js'
 
 const PATH = /\/api\/(chat|generate|embed)$/
@@ -88,14 +88,6 @@ const callsOf = (message: JsonRecord, numbers: CallNumbers): MessagePart[] =>
     const name = textOf(called)
     return { type: 'tool_call', id: numbers.call(textOf(call['id']), name), name, args: args ?? {} }
   })
-
-/** The prompt count is missing if the whole prompt was in the cache. */
-const decodeUsage = (last: JsonRecord): Usage | undefined => {
-  const input = countOf(last['prompt_eval_count'])
-  const output = countOf(last['eval_count'])
-  if (input === undefined && output === undefined) return undefined
-  return { ...NO_USAGE, input: input ?? 0, output: output ?? 0 }
-}
 
 /** Texts that arrive in pieces: inside the message of a chat, or beside the model of a completion. */
 const STREAMED = ['thinking', 'content', 'response'] as const
@@ -245,10 +237,16 @@ const ollamaApi: ModelApi = {
   decodeResponse: (answer, request) => {
     const pieces = piecesOf(answer)
     const last = pieces.at(-1) ?? {}
+    // The prompt count is missing if the whole prompt was in the cache.
+    const input = countOf(last['prompt_eval_count'])
+    const output = countOf(last['eval_count'])
     return defined({
       model: filledText(last['model']),
       messages: turnOf('assistant', answerParts(pieces, request)),
-      usage: decodeUsage(last),
+      usage:
+        input === undefined && output === undefined
+          ? undefined
+          : { ...NO_USAGE, input: input ?? 0, output: output ?? 0 },
       finishReason: last['embeddings'] === undefined ? doneReason(last) : 'embedded',
       error: pieces
         .map((piece) => errorMessage({ error: piece['error'] }))

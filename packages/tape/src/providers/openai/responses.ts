@@ -144,24 +144,22 @@ const restreamResponse = (
   const events: ResponseEvent[] = [
     { type: 'response.created', response: open },
     { type: 'response.in_progress', response: open },
-    ...recordsOf(response['output']).flatMap((item, index) => itemEvents(item, index, cut)),
+    ...recordsOf(response['output']).flatMap((item, index) => {
+      const position = { item_id: textOf(item['id']) || `item_${index}`, output_index: index }
+      const { start, middle } = streamedItem(item, position, cut)
+      const status = Object.hasOwn(item, 'status') ? { status: 'in_progress' } : {}
+      return [
+        { type: 'response.output_item.added', output_index: index, item: { ...start, ...status } },
+        ...middle,
+        { type: 'response.output_item.done', output_index: index, item },
+      ]
+    }),
     { type: `response.${FINAL.includes(status) ? status : 'completed'}`, response },
   ]
   return events.map(({ type, ...event }, index) => ({
     event: type,
     data: { type, sequence_number: index, ...event },
   }))
-}
-
-const itemEvents = (item: JsonRecord, index: number, cut: CutText): ResponseEvent[] => {
-  const position = { item_id: textOf(item['id']) || `item_${index}`, output_index: index }
-  const { start, middle } = streamedItem(item, position, cut)
-  const status = Object.hasOwn(item, 'status') ? { status: 'in_progress' } : {}
-  return [
-    { type: 'response.output_item.added', output_index: index, item: { ...start, ...status } },
-    ...middle,
-    { type: 'response.output_item.done', output_index: index, item },
-  ]
 }
 
 /** The item as it is announced, and the events that fill it; an item of an unknown kind comes whole. */

@@ -134,15 +134,13 @@ const httpExchange = (
     }
     case 'request': {
       const { id, method, params } = message
-      const { result, error } = answers.find((answer) => isFor(answer.id, id)) ?? {}
+      // An answer without an id belongs to the only request that was sent.
+      const { result, error } =
+        answers.find((answer) => answer.id === undefined || idKey(answer.id) === idKey(id)) ?? {}
       return { ...base, id, method, params, result, error }
     }
   }
 }
-
-/** An answer without an id belongs to the only request that was sent. */
-const isFor = (answered: RpcId | undefined, request: RpcId): boolean =>
-  answered === undefined || idKey(answered) === idKey(request)
 
 type Sent = { readonly event: RequestEvent; readonly reader: ExchangeReader }
 

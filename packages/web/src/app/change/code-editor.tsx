@@ -19,10 +19,6 @@ import {
 import { tags } from '@lezer/highlight'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 
-/** The style nonce of this page's CSP; empty if there is none. */
-const cspNonce = (): string =>
-  document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
-
 /** Line with an error, from 1; undefined if there is none. */
 const setProblemLine = StateEffect.define<number | undefined>()
 
@@ -105,10 +101,13 @@ export function CodeEditor({ label, form, value, onChange, original, problemAt }
   const [editor, setEditor] = useState<EditorView>()
   const report = useEffectEvent(onChange)
   useEffect(() => {
+    // The style nonce of this page's CSP; empty if there is none.
     const view = new EditorView({
       parent: host.current ?? undefined,
       extensions: [
-        EditorView.cspNonce.of(cspNonce()),
+        EditorView.cspNonce.of(
+          document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '',
+        ),
         EditorView.contentAttributes.of({ 'aria-label': label }),
         EditorView.lineWrapping,
         EditorView.updateListener.of(({ docChanged, state }) => {

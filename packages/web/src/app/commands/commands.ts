@@ -98,9 +98,6 @@ function characterOf({ key, code = '' }: KeyPress, isMod: boolean): string {
   return isMod ? character.toLowerCase() : character
 }
 
-/** Single characters can be pressed by accident or by speech input. */
-const isSingleKey = (key: string): boolean => key.length === 1
-
 /** WCAG 2.1.4 requires that single-character keys can be changed and turned off. */
 interface KeySettings {
   readonly singleKeys: boolean
@@ -115,12 +112,13 @@ export function useKeySettings(): [KeySettings, (settings: KeySettings) => void]
   return [useMemo(() => validSettings(stored), [stored]), store]
 }
 
+// Single characters can be pressed by accident or by speech input.
 export const keysOf = (
   { id, keys }: Pick<PageCommand, 'id' | 'keys'>,
   { singleKeys, changed }: KeySettings,
 ): readonly string[] =>
   (Object.hasOwn(changed, id) ? (changed[id] ?? keys) : keys).filter(
-    (key) => singleKeys || !isSingleKey(key),
+    (key) => singleKeys || !(key.length === 1),
   )
 
 /** Validates stored settings, which may be anything. */
@@ -165,15 +163,6 @@ type AddCommand = (
   run: () => void,
 ) => void
 
-function listCommands(offer: (add: AddCommand) => void): readonly PageCommand[] {
-  const commands: PageCommand[] = []
-  offer((group, id, title, options, run) => {
-    const more = 'length' in options ? { keys: options } : options
-    commands.push({ group, id, title, keys: [], ...more, run })
-  })
-  return commands
-}
-
 export const GROUPS = ['Move', 'Look', 'Change', 'Share', 'View'] as const
 
 /**
@@ -182,7 +171,12 @@ export const GROUPS = ['Move', 'Look', 'Change', 'Share', 'View'] as const
  * visible.
  */
 export function useCommands(offer: (add: AddCommand) => void): readonly PageCommand[] {
-  const commands = listCommands(offer)
+  const commands: PageCommand[] = []
+  offer((group, id, title, options, run) => {
+    const more = 'length' in options ? { keys: options } : options
+    commands.push({ group, id, title, keys: [], ...more, run })
+  })
+
   const latest = useRef(commands)
   useLayoutEffect(() => {
     latest.current = commands

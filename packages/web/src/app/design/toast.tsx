@@ -64,24 +64,20 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    return copyBySelecting(text)
-  }
-}
-
-/** Fallback for pages without clipboard access, such as local files in some browsers. */
-function copyBySelecting(text: string): boolean {
-  const before = document.activeElement
-  const field = document.createElement('textarea')
-  field.value = text
-  field.style.position = 'fixed'
-  field.style.opacity = '0'
-  document.body.append(field)
-  field.select()
-  try {
-    return document.execCommand('copy')
-  } finally {
-    field.remove()
-    if (before instanceof HTMLElement) before.focus()
+    // Fallback for pages without clipboard access, such as local files in some browsers.
+    const before = document.activeElement
+    const field = document.createElement('textarea')
+    field.value = text
+    field.style.position = 'fixed'
+    field.style.opacity = '0'
+    document.body.append(field)
+    field.select()
+    try {
+      return document.execCommand('copy')
+    } finally {
+      field.remove()
+      if (before instanceof HTMLElement) before.focus()
+    }
   }
 }
 

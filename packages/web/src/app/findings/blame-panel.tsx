@@ -307,14 +307,15 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
               {indexed(steps.slice(0, CAUSE_STEPS_MAX)).map(({ index, item: step }) => (
                 <li key={step} className="flex min-w-0 items-center gap-2">
                   <StepName run={run} label={step} />
-                  {isUneven(shares) && shares[index] !== undefined && (
-                    <span
-                      className="ml-auto shrink-0 text-sm text-muted"
-                      title="its exact Shapley share of this cause"
-                    >
-                      share {Math.round(shares[index] * 100) / 100}
-                    </span>
-                  )}
+                  {shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01) &&
+                    shares[index] !== undefined && (
+                      <span
+                        className="ml-auto shrink-0 text-sm text-muted"
+                        title="its exact Shapley share of this cause"
+                      >
+                        share {Math.round(shares[index] * 100) / 100}
+                      </span>
+                    )}
                 </li>
               ))}
               {steps.length > CAUSE_STEPS_MAX && (
@@ -332,9 +333,6 @@ const pinnedWords = (steps: number, inputs: number): string => {
   if (inputs > 0) return steps + inputs === 1 ? 'this' : 'these'
   return steps === 1 ? 'this step' : 'these steps'
 }
-
-const isUneven = (shares: readonly number[]): boolean =>
-  shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01)
 
 /** Up to this number, all probes are shown. */
 const OPEN_MAX = 12

@@ -46,6 +46,7 @@ export function Grid(props: GridProps) {
   const { label, grid, columns, selected, note, empty, onScroll, renderRow } = props
   const { id, count, scroller, list, items } = grid
   const isSelectedDrawn = items.some(({ index }) => index === selected.index)
+  // Number of visible rows, less two for context.
   return (
     <div
       ref={scroller}
@@ -55,7 +56,13 @@ export function Grid(props: GridProps) {
       aria-rowcount={count + 1}
       aria-activedescendant={isSelectedDrawn ? `${id}-${selected.key}` : undefined}
       className="@container relative h-full overflow-auto"
-      onKeyDown={(event) => pressInList(event, props, pageOf(scroller.current, grid.rowHeight))}
+      onKeyDown={(event) =>
+        pressInList(
+          event,
+          props,
+          Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / grid.rowHeight) - 2),
+        )
+      }
       onScroll={onScroll}
     >
       <div role="rowgroup" className="sticky top-0 z-10">
@@ -138,7 +145,3 @@ function pressInList(event: KeyboardEvent, { onMove, onOpen }: ListMoves, page: 
   event.preventDefault()
   move()
 }
-
-/** Number of visible rows, less two for context. */
-const pageOf = (scroller: HTMLElement | null, rowHeight: number): number =>
-  Math.max(1, Math.floor((scroller?.clientHeight ?? 0) / rowHeight) - 2)

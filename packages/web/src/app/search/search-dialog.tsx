@@ -122,7 +122,15 @@ type Line = { readonly step: string | undefined } | { readonly hit: number }
 /** Grouped by step; virtualised. */
 function SearchResults({ state: { hits, query }, rows, at, onOpen }: SearchResultsProps) {
   const scroller = useRef<HTMLDivElement>(null)
-  const { lines, lineOf } = useMemo(() => group(hits), [hits])
+  const { lines, lineOf } = useMemo(() => {
+    const lines: Line[] = []
+    const lineOf: number[] = []
+    for (const [index, { step }] of hits.entries()) {
+      if (index === 0 || hits[index - 1]?.step !== step) lines.push({ step })
+      lineOf.push(lines.push({ hit: index }) - 1)
+    }
+    return { lines, lineOf }
+  }, [hits])
   const list = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -240,16 +248,6 @@ function StepName({ step, rows }: { step: string | undefined; rows: RowStore | u
       <span className="truncate">{row?.title}</span>
     </>
   )
-}
-
-function group(hits: readonly SearchHit[]): { lines: readonly Line[]; lineOf: readonly number[] } {
-  const lines: Line[] = []
-  const lineOf: number[] = []
-  for (const [index, { step }] of hits.entries()) {
-    if (index === 0 || hits[index - 1]?.step !== step) lines.push({ step })
-    lineOf.push(lines.push({ hit: index }) - 1)
-  }
-  return { lines, lineOf }
 }
 
 interface SearchingProps {

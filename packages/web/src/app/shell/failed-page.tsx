@@ -11,6 +11,7 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
     reset()
     void router.invalidate()
   }
+  // Details for a bug report, without content of a tape except the error message.
   return (
     <PageFrame title="This page failed" documentTitle="Failed">
       <div className="mx-auto flex max-w-160 flex-col gap-3 p-4">
@@ -20,7 +21,17 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
           actions={
             <>
               <Button onClick={again}>Try again</Button>
-              <CopyButton showsLabel label="Copy details" text={() => detailsOf(error)} />
+              <CopyButton
+                showsLabel
+                label="Copy details"
+                text={() =>
+                  [
+                    error instanceof Error ? (error.stack ?? String(error)) : String(error),
+                    `at ${location.pathname}${location.hash}`,
+                    navigator.userAgent,
+                  ].join('\n\n')
+                }
+              />
               <AllRunsLink />
             </>
           }
@@ -29,14 +40,6 @@ export function FailedPage({ error, reset }: { error: unknown; reset: () => void
     </PageFrame>
   )
 }
-
-/** Details for a bug report, without content of a tape except the error message. */
-const detailsOf = (error: unknown): string =>
-  [
-    error instanceof Error ? (error.stack ?? String(error)) : String(error),
-    `at ${location.pathname}${location.hash}`,
-    navigator.userAgent,
-  ].join('\n\n')
 
 export function NotFoundPage() {
   const { onlyRun } = useBackend()

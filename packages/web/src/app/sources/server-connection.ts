@@ -45,32 +45,30 @@ export class ServerConnection {
   watch(notify: Notify): () => void {
     this.#listeners.add(notify)
     if (this.#lost !== undefined) notify(this.#lost)
-    if (this.#running === undefined) this.#start()
+    if (this.#running === undefined) {
+      const running = (this.#running = new AbortController())
+      void this.#run(running.signal)
+    }
     return () => {
       this.#listeners.delete(notify)
-      if (this.#listeners.size === 0) this.#stopSoon()
+      if (this.#listeners.size === 0) {
+        // Delays stopping, because a re-render unsubscribes and immediately subscribes again.
+        setTimeout(() => {
+          if (this.#listeners.size > 0) return
+          this.#running?.abort()
+          this.#running = undefined
+        }, 1000)
+      }
     }
-  }
-
-  #start(): void {
-    const running = (this.#running = new AbortController())
-    void this.#run(running.signal)
-  }
-
-  /** Delays stopping, because a re-render unsubscribes and immediately subscribes again. */
-  #stopSoon(): void {
-    setTimeout(() => {
-      if (this.#listeners.size > 0) return
-      this.#running?.abort()
-      this.#running = undefined
-    }, 1000)
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     // Report a loss only if reconnecting does not succeed immediately.
     let waitMs = 0
     while (!signal.aborted) {
-      await untilSeen(signal)
+      while (document.visibilityState === 'hidden' && !signal.aborted)
+        await pause(3_600_000, signal)
+
       try {
         for await (const line of this.#listen(signal)) if (line.type !== 'alive') this.#notify(line)
       } catch (error) {
@@ -163,10 +161,6 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     document.addEventListener('visibilitychange', done)
     signal.addEventListener('abort', done)
   })
-
-async function untilSeen(signal: AbortSignal): Promise<void> {
-  while (document.visibilityState === 'hidden' && !signal.aborted) await pause(3_600_000, signal)
-}
 
 /** Calls `hidden` when the page has been hidden for a while. Returns a function that cancels it. */
 function whenHidden(hidden: () => void): () => void {

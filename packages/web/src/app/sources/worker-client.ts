@@ -29,7 +29,14 @@ export class WorkerClient implements Answerer {
 
   constructor(worker: WorkerLike) {
     this.#worker = worker
-    worker.addEventListener('message', ({ data }) => this.#take(data))
+    worker.addEventListener('message', ({ data }) => {
+      const open = this.#open.get(data.id)
+      if (open === undefined) return
+      if (data.type === 'piece') open.pieces.push(data.value)
+      else open.ended = true
+      if (data.type === 'failed') open.error = new BackendError(data.error)
+      open.wake()
+    })
     worker.addEventListener('error', (event) => this.#break(event.message))
   }
 
@@ -66,15 +73,6 @@ export class WorkerClient implements Answerer {
     let found: unknown
     for await (const piece of this.pieces(call)) found = piece
     return found as T
-  }
-
-  #take(message: FromWorker): void {
-    const open = this.#open.get(message.id)
-    if (open === undefined) return
-    if (message.type === 'piece') open.pieces.push(message.value)
-    else open.ended = true
-    if (message.type === 'failed') open.error = new BackendError(message.error)
-    open.wake()
   }
 
   #break(why: string): void {

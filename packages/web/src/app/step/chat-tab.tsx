@@ -288,7 +288,10 @@ function Parameters({ detail: { request, conversation } }: { detail: StepDetail 
     TOOLS.includes(key) && Array.isArray(value) ? [value.length] : [],
   )
   const plain = entries
-    .filter(([key, value]) => key !== 'model' && !TOOLS.includes(key) && !isNested(value))
+    .filter(
+      ([key, value]) =>
+        key !== 'model' && !TOOLS.includes(key) && !(typeof value === 'object' && value !== null),
+    )
     .map(([key, value]) => `${key} ${String(value)}`)
   const words = [...tools.map((count) => plural(count, 'tool')), ...plain].join(' · ')
   return (
@@ -308,8 +311,6 @@ function Parameters({ detail: { request, conversation } }: { detail: StepDetail 
     </Fold>
   )
 }
-
-const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null
 
 function linkedMessage(field: string | undefined): number | undefined {
   const [root, index] = readFieldPath(field ?? '')

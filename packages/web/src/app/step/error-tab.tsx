@@ -25,7 +25,14 @@ const CAUSES = 20
 
 export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
   const { text, length } = rowTextOf(error.message)
-  const props = useMemo(() => ownProps(error), [error])
+  const props = useMemo(() => {
+    // Properties that are not shown elsewhere.
+    const { props = {} } = error
+    const own = Object.entries(props).filter(
+      ([, value]) => JSON.stringify(value) !== '{"$":"field"}',
+    )
+    return own.length === 0 ? undefined : Object.fromEntries(own)
+  }, [error])
   const name = error.name === '' ? error.class : error.name
   return (
     <div className="flex flex-col gap-1.5">
@@ -75,12 +82,6 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
         ))}
     </div>
   )
-}
-
-/** Properties that are not shown elsewhere. */
-function ownProps({ props = {} }: RecordedError): object | undefined {
-  const own = Object.entries(props).filter(([, value]) => JSON.stringify(value) !== '{"$":"field"}')
-  return own.length === 0 ? undefined : Object.fromEntries(own)
 }
 
 function Stack({ stack }: { stack: string }) {

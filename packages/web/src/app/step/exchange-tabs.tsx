@@ -6,11 +6,9 @@ import { Field, FieldSection, type TabProps } from '../values/field.js'
 import { encodingUndone, indexed } from '../values/text-parts.js'
 import { LongText, VisibleText } from '../values/text.js'
 
-/** True for the mask of a secret, which was never recorded. */
-const isMasked = (value: string): boolean => value.includes('retake-hidden')
-
 function HeadersTable({ headers, path }: { headers: readonly HeaderPair[]; path: string }) {
   if (headers.length === 0) return <p className="text-muted">No headers.</p>
+  // The mask of a secret, which was never recorded.
   return (
     <table className="w-full table-fixed text-sm">
       <colgroup>
@@ -29,7 +27,9 @@ function HeadersTable({ headers, path }: { headers: readonly HeaderPair[]; path:
             <td className="py-0.5 font-mono">
               <Field path={`${path}.${index}`} className="[overflow-wrap:anywhere]">
                 <LongText text={value} />{' '}
-                {isMasked(value) && <Badge title="The value was not recorded">masked</Badge>}
+                {value.includes('retake-hidden') && (
+                  <Badge title="The value was not recorded">masked</Badge>
+                )}
               </Field>
             </td>
           </tr>

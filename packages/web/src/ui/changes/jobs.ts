@@ -207,19 +207,16 @@ export class LocalJobs {
     // Removes the files of a branch that was not written.
     if (!outcome.written && overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
     this.#update(entry, { ...outcome, endedAt: Date.now() })
-    this.#forgetOldest()
+    const ended = [...this.#entries.values()].filter(({ job }) => job.endedAt !== undefined)
+    for (const { job } of ended.slice(0, Math.max(0, ended.length - ENDED_MAX)))
+      this.#entries.delete(job.id)
+
     this.#startWaiting()
   }
 
   #update(entry: Entry, change: Partial<Job>): void {
     entry.job = { ...entry.job, ...change }
     this.notify(entry.job)
-  }
-
-  #forgetOldest(): void {
-    const ended = [...this.#entries.values()].filter(({ job }) => job.endedAt !== undefined)
-    for (const { job } of ended.slice(0, Math.max(0, ended.length - ENDED_MAX)))
-      this.#entries.delete(job.id)
   }
 }
 

@@ -82,8 +82,16 @@ export class RunModels {
     const stamp = this.#stamp(id)
     const cached = this.#cached.get(id)
     const run =
-      cached && (isCurrent(cached, stamp) || isResting(cached)) ? cached : this.#read(id, stamp)
-    this.#cache(id, run)
+      cached &&
+      (isCurrent(cached, stamp) ||
+        (cached.model.status === 'recording' && performance.now() < restUntil(cached)))
+        ? cached
+        : this.#read(id, stamp)
+    setNewest(this.#cached, id, run, CACHED_MAX)
+    let bytes = 0
+    for (const [each, { bytes: own }] of [...this.#cached].toReversed())
+      if ((bytes += own) > CACHED_MAX_BYTES && each !== id) this.#cached.delete(each)
+
     return run
   }
 
@@ -189,22 +197,12 @@ export class RunModels {
   wasRead(id: string): boolean {
     return this.#versions.has(id)
   }
-
-  #cache(id: string, run: ReadRun): void {
-    setNewest(this.#cached, id, run, CACHED_MAX)
-    let bytes = 0
-    for (const [each, { bytes: own }] of [...this.#cached].toReversed())
-      if ((bytes += own) > CACHED_MAX_BYTES && each !== id) this.#cached.delete(each)
-  }
 }
 
 /** A killed process leaves its tape unchanged; only its mark shows that it ended. */
 const isCurrent = ({ model, stamp }: ReadRun, now: string): boolean =>
   stamp === now &&
   (model.status !== 'recording' || isRecording(model.tape.path, model.tape.run.scope))
-
-const isResting = (run: ReadRun): boolean =>
-  run.model.status === 'recording' && performance.now() < restUntil(run)
 
 const restUntil = ({ readAt, tookMs }: ReadRun): number => readAt + 4 * tookMs
 

@@ -57,7 +57,14 @@ export class RunCards {
     let sliceStart = performance.now()
     for (const [id, stamp] of stamps) {
       if (this.#isCurrent(id, stamp)) continue
-      this.#entries.set(id, this.#summarize(id, stamp))
+      const start = performance.now()
+      const { path: _path, ...summary } = indexedSummary(this.store, id, stamp)
+      const now = performance.now()
+      this.#entries.set(id, {
+        stamp: stamp.text,
+        card: summary,
+        restUntil: now + 10 * (now - start),
+      })
       if (performance.now() - sliceStart < SLICE_MS) continue
       await new Promise((resolve) => setImmediate(resolve))
       sliceStart = performance.now()
@@ -75,13 +82,6 @@ export class RunCards {
     const hasEnded = isOpen && !isRecording(this.store.pathOf(id), 'function')
     if (entry.stamp === stamp.text && !hasEnded) return true
     return isOpen && performance.now() < entry.restUntil
-  }
-
-  #summarize(id: string, stamp: TapeStamp & { readonly isTagged: boolean }): Entry {
-    const start = performance.now()
-    const { path: _path, ...summary } = indexedSummary(this.store, id, stamp)
-    const now = performance.now()
-    return { stamp: stamp.text, card: summary, restUntil: now + 10 * (now - start) }
   }
 }
 
@@ -135,27 +135,23 @@ export class RunWatch {
   /** Returns an unsubscribe function. */
   watch(notify: Notify): () => void {
     this.#listeners.add(notify)
-    if (this.#listeners.size === 1) this.#start()
+    if (this.#listeners.size === 1) {
+      this.#known = stampsOf(this.store)
+      this.#watchFolder()
+      this.#look()
+    }
     return () => {
-      if (this.#listeners.delete(notify) && this.#listeners.size === 0) this.#stop()
+      if (this.#listeners.delete(notify) && this.#listeners.size === 0) {
+        for (const timer of this.#timers.values()) clearTimeout(timer)
+        this.#timers.clear()
+        this.#system?.close()
+        this.#system = undefined
+      }
     }
   }
 
   notify(change: RepositoryChange): void {
     for (const notify of this.#listeners) notify(change)
-  }
-
-  #start(): void {
-    this.#known = stampsOf(this.store)
-    this.#watchFolder()
-    this.#look()
-  }
-
-  #stop(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    this.#timers.clear()
-    this.#system?.close()
-    this.#system = undefined
   }
 
   /** Runs once after a delay, however often it is called. */

@@ -52,14 +52,15 @@ function mayBeShown(tape: Tape, file: string): boolean {
   return folders.some((folder) => {
     const root =
       folder === undefined ? undefined : realFile(projectRoot(path.join(folder, 'agent.js')))
-    if (root === undefined || isTooWide(root)) return false
+    if (
+      root === undefined ||
+      root === path.parse(root).root ||
+      root === os.homedir() ||
+      os.homedir().startsWith(root + path.sep)
+    )
+      return false
     return file.startsWith(root + path.sep)
   })
 }
-
-const isTooWide = (root: string): boolean =>
-  root === path.parse(root).root ||
-  root === os.homedir() ||
-  os.homedir().startsWith(root + path.sep)
 
 const realFile = (file: string): string | undefined => attempt(() => realpathSync(file))

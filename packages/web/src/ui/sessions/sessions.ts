@@ -112,7 +112,12 @@ class RunSession {
       await this.#reloadChangedCode(to.to !== 'step')
       const position = await this.#goTo(to)
       // Already there. The changes of the last move are still of interest.
-      if (isAt(this.#position, position)) return this.#position
+      if (
+        this.#position.kind === 'stop' &&
+        position.kind === 'stop' &&
+        this.#position.step === position.moment.label
+      )
+        return this.#position
       const before = this.#state
       this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
       return (this.#position = sessionPosition(position, this.#state, before))
@@ -164,18 +169,14 @@ class RunSession {
 
   async #goTo(to: Move): Promise<Position> {
     try {
-      return await this.#travel(to)
+      const timeline = this.#timeline
+      if (to.to === 'step') return timeline.jump(to.step)
+      if (to.to === 'next') return timeline.next()
+      if (to.to === 'back') return timeline.back()
+      return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
     } catch (error) {
       throw this.#explained(error)
     }
-  }
-
-  #travel(to: Move): Promise<Position> {
-    const timeline = this.#timeline
-    if (to.to === 'step') return timeline.jump(to.step)
-    if (to.to === 'next') return timeline.next()
-    if (to.to === 'back') return timeline.back()
-    return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
   }
 
   /** Adds the probable reason if a replay left the tape: changed code. */
@@ -193,9 +194,6 @@ class RunSession {
     return done
   }
 }
-
-const isAt = (shown: SessionPosition, position: Position): boolean =>
-  shown.kind === 'stop' && position.kind === 'stop' && shown.step === position.moment.label
 
 /** Each is a handful of processes. */
 const SESSIONS_MAX = 4

@@ -247,13 +247,20 @@ export class RowStore {
     this.isComplete = true
     this.#inferred = inferred
     this.#parents = new Map(parents)
-    this.#behind = groupByParent(inferred)
+    const { parent } = inferred
+    const groups = new Map<string, number[]>(parent.map((label) => [label ?? '', []]))
+    for (const [number, label] of parent.entries()) groups.get(label ?? '')?.push(number)
+    this.#behind = groups
     const end = this.#recorded
     this.#cut(isSame ? end : 0)
     for (const [index, { rows, from }] of this.#pieces.entries())
       if (from >= this.#recorded)
         this.#pushRecorded(rows, (this.#pieces[index + 1]?.from ?? end) - from)
-    this.#pushOrphans()
+    // Appends inferred rows without a parent, so that no row is lost.
+    const names = this.columns.learn(this.#inferred)
+    for (const [number, label] of this.#inferred.label.entries())
+      if (this.indexOf(label) < 0) this.#push(-1 - number, this.#inferred, number, names)
+
     // The parent is part of a row but not a column.
     this.#made.clear()
   }
@@ -279,13 +286,6 @@ export class RowStore {
     this.#end = this.length
   }
 
-  /** Appends inferred rows without a parent, so that no row is lost. */
-  #pushOrphans(): void {
-    const names = this.columns.learn(this.#inferred)
-    for (const [number, label] of this.#inferred.label.entries())
-      if (this.indexOf(label) < 0) this.#push(-1 - number, this.#inferred, number, names)
-  }
-
   #push(id: number, rows: RowColumns, index: number, names: readonly number[]): void {
     if (this.length === this.#order.length) this.#order = longer(this.#order)
     this.#order[this.length] = id
@@ -302,10 +302,4 @@ export class RowStore {
     if (piece === undefined) throw new RangeError(`there is no recorded row ${id}`)
     return [piece.rows, id - piece.from]
   }
-}
-
-function groupByParent({ parent }: RowColumns): Map<string, number[]> {
-  const groups = new Map<string, number[]>(parent.map((label) => [label ?? '', []]))
-  for (const [number, label] of parent.entries()) groups.get(label ?? '')?.push(number)
-  return groups
 }

@@ -219,17 +219,6 @@ const [FAILED, ABORTED, IN_DOUBT, RUNNING] = (
 const rankOf = (state: number): number =>
   state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
 
-/** Draws blocks smaller than a pixel once per pixel. */
-function drawBlocks(scene: Scene): void {
-  const [first, last] = visibleLines(scene)
-  for (let index = first; index < last; index++) {
-    const rows = scene.data.rows[index]
-    if (rows !== undefined) drawLine(scene, rows, topOf(scene, index) + 3)
-  }
-  drawFailures(scene)
-  for (const position of new Set([scene.hovered, scene.selected])) outline(scene, position)
-}
-
 /** Minimum width of a failed step. */
 const FAILURE_WIDTH = 4
 
@@ -434,7 +423,14 @@ export function drawTimeline(scene: Scene): void {
   })
   clipped(context, [gutter, AXIS_HEIGHT, width - gutter, bottom - AXIS_HEIGHT], () => {
     if (scene.heat !== undefined) drawHeat(scene, scene.heat)
-    drawBlocks(scene)
+    // Draws blocks smaller than a pixel once per pixel.
+    const [first, last] = visibleLines(scene)
+    for (let index = first; index < last; index++) {
+      const rows = scene.data.rows[index]
+      if (rows !== undefined) drawLine(scene, rows, topOf(scene, index) + 3)
+    }
+    drawFailures(scene)
+    for (const position of new Set([scene.hovered, scene.selected])) outline(scene, position)
   })
   if (scene.heat !== undefined) drawHeatLine(scene, scene.heat)
   if (scene.figures !== undefined) drawOverlay(scene, scene.figures)
@@ -442,7 +438,11 @@ export function drawTimeline(scene: Scene): void {
   clipped(context, [gutter, 0, width - gutter, height], () => {
     drawFailureTicks(scene)
     drawRange(scene)
-    drawPlayhead(scene)
+    if (scene.selected < 0 || scene.selected >= scene.data.count) return
+    const { context, data, colors, width, height } = scene
+    const x = Math.round(xOf(scene, data.from[scene.selected] ?? 0))
+    context.fillStyle = colors.accent
+    context.fillRect(Math.min(x, width - 1), 0, 1, height)
   })
 }
 
@@ -473,14 +473,6 @@ function drawRange(scene: Scene): void {
   context.fillStyle = colors.accent
   context.fillRect(left, 0, 1, height)
   context.fillRect(right, 0, 1, height)
-}
-
-function drawPlayhead(scene: Scene): void {
-  if (scene.selected < 0 || scene.selected >= scene.data.count) return
-  const { context, data, colors, width, height } = scene
-  const x = Math.round(xOf(scene, data.from[scene.selected] ?? 0))
-  context.fillStyle = colors.accent
-  context.fillRect(Math.min(x, width - 1), 0, 1, height)
 }
 
 /** Draws idle time as two bars, with its duration if it fits. Returns the positions. */

@@ -161,25 +161,24 @@ export function timelineData({ columns }: RowStore, head: RunHead) {
     ;(rows[line] as LineRows).indexes[index] = row
     filled[line] = index + 1
   }
-  for (const line of rows) computeReach(line, from, to)
+  for (const line of rows) {
+    // Sorts the rows of a line, which are nearly always sorted, and computes their reach.
+    const { indexes, reach } = line
+    const startOf = (index: number): number => from[indexes[index] ?? 0] ?? 0
+    for (let index = 1; index < indexes.length; index++) {
+      if (startOf(index) >= startOf(index - 1)) continue
+      indexes.sort((left, right) => (from[left] ?? 0) - (from[right] ?? 0) || left - right)
+      break
+    }
+    let furthest = 0
+    for (let index = 0; index < indexes.length; index++) {
+      furthest = Math.max(furthest, to[indexes[index] ?? 0] ?? 0)
+      reach[index] = furthest
+    }
+  }
   const failed: number[] = []
   for (let row = 0; row < count; row++) if (columns.state[row] === FAILED) failed.push(row)
   return { scale, lines, lineOf, rows, from, to, count, failed: Int32Array.from(failed) }
-}
-
-/** Sorts the rows of a line, which are nearly always sorted, and computes their reach. */
-function computeReach({ indexes, reach }: LineRows, from: Float64Array, to: Float64Array): void {
-  const startOf = (index: number): number => from[indexes[index] ?? 0] ?? 0
-  for (let index = 1; index < indexes.length; index++) {
-    if (startOf(index) >= startOf(index - 1)) continue
-    indexes.sort((left, right) => (from[left] ?? 0) - (from[right] ?? 0) || left - right)
-    break
-  }
-  let furthest = 0
-  for (let index = 0; index < indexes.length; index++) {
-    furthest = Math.max(furthest, to[indexes[index] ?? 0] ?? 0)
-    reach[index] = furthest
-  }
 }
 
 /** First index in a line at which a row, or an earlier one, reaches this far. */

@@ -98,8 +98,17 @@ export class TimeScale {
   /** `busy` are the active spans, sorted and disjoint. */
   static over(busy: Spans, end: number): TimeScale {
     const last = Math.max(end, busy[busy.length - 1] ?? 0, 1)
-    const work = sumOf(busy)
-    const threshold = thresholdOf(work, busy.length / 2)
+    // A span of length 0 counts a little, so that the sum is never 0.
+    let sum = 0
+    for (let at = 0; at < busy.length; at += 2)
+      sum += Math.max(1, (busy[at + 1] ?? 0) - (busy[at] ?? 0))
+    const work = Math.max(1, sum)
+    // Gaps up to this length are not compressed. Depends on the total work and on the average
+    // stretch of work, so that many long pauses do not squeeze the work.
+    const threshold = Math.max(
+      GAP_MIN_MS,
+      Math.min(work / 16, (3 * work) / Math.max(1, busy.length / 2)),
+    )
     const long = longGaps(busy, last, threshold)
     const drawnLength = Math.min(threshold, work / (2 * Math.max(1, long.length)))
     let saved = 0
@@ -142,26 +151,11 @@ export class TimeScale {
   }
 }
 
-/**
- * Gaps up to this length are not compressed. Depends on the total work and on the average stretch of
- * work, so that many long pauses do not squeeze the work.
- */
-const thresholdOf = (work: number, stretches: number): number =>
-  Math.max(GAP_MIN_MS, Math.min(work / 16, (3 * work) / Math.max(1, stretches)))
-
 function drawnIn(gap: Gap | undefined, time: number): number {
   if (gap === undefined) return time
   if (time >= gap.to) return gap.drawnTo + (time - gap.to)
   const part = (time - gap.from) / (gap.to - gap.from)
   return gap.drawnFrom + part * (gap.drawnTo - gap.drawnFrom)
-}
-
-/** A span of length 0 counts a little, so that the sum is never 0. */
-function sumOf(busy: Spans): number {
-  let sum = 0
-  for (let at = 0; at < busy.length; at += 2)
-    sum += Math.max(1, (busy[at + 1] ?? 0) - (busy[at] ?? 0))
-  return Math.max(1, sum)
 }
 
 function longGaps(busy: Spans, end: number, threshold: number): TimeSpan[] {
@@ -177,7 +171,15 @@ function longGaps(busy: Spans, end: number, threshold: number): TimeSpan[] {
 }
 
 export function mergeSpans(starts: Float64Array, ends: Float64Array, count: number): Spans {
-  const order = inOrder(starts, count)
+  // Indexes sorted by start; undefined if already sorted, as is nearly always the case.
+  let isSorted = true
+  for (let index = 1; index < count && isSorted; index++)
+    isSorted = (starts[index] ?? 0) >= (starts[index - 1] ?? 0)
+  const order = isSorted
+    ? undefined
+    : Uint32Array.from({ length: count }, (_, index) => index).toSorted(
+        (left, right) => (starts[left] ?? 0) - (starts[right] ?? 0),
+      )
   const merged = new Float64Array(count * 2)
   let size = 0
   for (let index = 0; index < count; index++) {
@@ -193,17 +195,6 @@ export function mergeSpans(starts: Float64Array, ends: Float64Array, count: numb
     size += 2
   }
   return merged.subarray(0, size)
-}
-
-/** Indexes sorted by start; undefined if already sorted, as is nearly always the case. */
-function inOrder(starts: Float64Array, count: number): Uint32Array | undefined {
-  let isSorted = true
-  for (let index = 1; index < count && isSorted; index++)
-    isSorted = (starts[index] ?? 0) >= (starts[index - 1] ?? 0)
-  if (isSorted) return undefined
-  return Uint32Array.from({ length: count }, (_, index) => index).toSorted(
-    (left, right) => (starts[left] ?? 0) - (starts[right] ?? 0),
-  )
 }
 
 export interface TimelineView {
