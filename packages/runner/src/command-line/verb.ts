@@ -5,7 +5,7 @@ import type { Durability, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { type LineParts, linesOf, type Look, lookOf, printJson } from '../terminal/terminal.js'
-import { parseAge } from './quantities.js'
+import { parseAge } from '../parse-age.js'
 import { RunStore } from '../runs/run-store.js'
 
 /** A command. Parsing, `--help` and docs/commands.md are generated from its tables. */

@@ -2,8 +2,9 @@
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../config/load-config.js'
-import type { FromThread, FunctionLocation, ToThread } from './function-threads.js'
-import { functionAnswer, type OracleFunction } from './oracle.js'
+import type { FunctionLocation, OracleFunction } from '../config/oracle-source.js'
+import type { FromThread, ToThread } from './function-threads.js'
+import { functionAnswer } from './oracle.js'
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const send = (said: FromThread): void => parentPort?.postMessage(said)

@@ -2,24 +2,11 @@ import { Deadline } from '@retake/tape/format'
 import { usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import {
-  undecided,
-  type OracleCheck,
-  type Judge,
-  type Judgement,
-  type RunOutcome,
-} from './oracle.js'
+import { undecided, type OracleCheck, type Judge, type Judgement } from './oracle.js'
+import type { FunctionLocation, RunOutcome } from '../config/oracle-source.js'
 import { fromHere } from '../terminal/terminal.js'
 import { hashOfCode } from '../agent/source-code.js'
 import { runnerEntry } from '../package-root.js'
-
-/** Location of a user's function: the default export of a file, or a member of it. */
-export interface FunctionLocation {
-  /** Absolute. */
-  readonly file: string
-  /** Empty for the default export itself; `['oracle']` in a configuration. */
-  readonly member: readonly string[]
-}
 
 export interface ToThread {
   readonly outcome: RunOutcome

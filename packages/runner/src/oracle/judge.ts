@@ -109,31 +109,6 @@ const contentOf = (body: string): string | undefined =>
     return typeof content === 'string' ? content : undefined
   })
 
-/** How often a judge gave the same verdict when its options were swapped. */
-export class Agreement {
-  #votes = 0
-  #agreed = 0
-
-  /** Ignores judgements without votes, or in which the judge was silent. */
-  add({ votes }: Judgement): void {
-    if (votes === undefined || votes.includes('undefined')) return
-    this.#votes++
-    if (votes.every((vote) => vote === votes[0])) this.#agreed++
-  }
-
-  /** Undefined if nothing was judged. */
-  get rate(): number | undefined {
-    return this.#votes === 0 ? undefined : this.#agreed / this.#votes
-  }
-
-  /** `the judge agreed with itself 17 of 18 times`; undefined if it was not used. */
-  get text(): string | undefined {
-    return this.#votes === 0
-      ? undefined
-      : `the judge agreed with itself ${this.#agreed} of ${this.#votes} times`
-  }
-}
-
 /** The middle of longer texts is left out. */
 const TEXT_MAX = 100_000
 

@@ -4,24 +4,23 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { clipText, errorName, getPath, readPath, type Tape, defined, attempt } from '@retake/tape'
 import {
+  Agreement,
   functionAnswer,
-  type OracleFunction,
   undecided,
   type OracleCheck,
   judged,
   type Judgement,
   type Oracle,
   readOutcome,
-  type RunOutcome,
-  type Verdict,
 } from './oracle.js'
 import { expectedText } from './suggest-oracle.js'
-import { functionCheck, type FunctionLocation } from './function-threads.js'
-import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
+import { functionCheck } from './function-threads.js'
+import { judgeCheck, type JudgeOptions, taskOf } from './judge.js'
 import { RetakeError } from '@retake/engine/errors'
 import { hashOfCode } from '../agent/source-code.js'
 import { runShellCommand } from '../agent/run-command.js'
 import { project } from '../config/define-config.js'
+import type { OracleSource, RunOutcome, Verdict } from '../config/oracle-source.js'
 import { isDeepStrictEqual } from 'node:util'
 
 export const ORACLE_OPTIONS: Verb['options'] = {
@@ -32,9 +31,6 @@ export const ORACLE_OPTIONS: Verb['options'] = {
   '--judge-url <url>': 'address of the model for judge:…',
   '--judge-model <name>': 'name of the model for judge:…',
 }
-
-/** A text as for `--oracle`, a function in a configuration, or a function of this process. */
-export type OracleSource = string | FunctionLocation | OracleFunction
 
 /** The check in the form of `--oracle`, even if given as `--expect`. */
 export function oracleText(options: Options): string | undefined {

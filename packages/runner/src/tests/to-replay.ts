@@ -29,7 +29,8 @@ import { recordAgent } from '../agent/record-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from '../agent/trust.js'
 import { makeOracle } from '../oracle/make-oracle.js'
-import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
+import type { RunOutcome } from '../config/oracle-source.js'
+import { type Judgement, readOutcome } from '../oracle/oracle.js'
 
 export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
