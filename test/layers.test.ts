@@ -9,16 +9,16 @@ import { describe, expect, test } from 'vitest'
  *
  *     tape  ←  engine  ←  runner  ←  lab, guard, interop, web, server  ←  cli
  *
- * Each package with the packages of ours it may import.
+ * Each package with the packages of ours it imports, and no others.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   tape: [],
   engine: ['tape'],
   runner: ['tape', 'engine'],
   guard: ['tape', 'engine', 'runner'],
-  lab: ['tape', 'engine', 'runner', 'guard'],
+  lab: ['tape', 'engine', 'runner'],
   web: ['tape', 'engine', 'runner'],
-  interop: ['tape', 'engine', 'runner', 'lab', 'web'],
+  interop: ['tape', 'engine', 'runner', 'web'],
   server: ['tape', 'engine', 'runner', 'web'],
   cli: ['tape', 'engine', 'runner', 'guard', 'lab', 'web', 'interop', 'server'],
 }
@@ -184,6 +184,18 @@ describe.each(packageNames)('package %s', (name) => {
   test('imports only what lies below it, through its entry points', () => {
     const complaints = importsOf(name).flatMap((found) => complaintsAbout(name, found))
     expect(complaints, complaints.join('\n')).toEqual([])
+  })
+
+  test('depends on the packages it may import, and imports each of them', () => {
+    const allowed = (mayImport[name] ?? []).toSorted()
+    const imported = importsOf(name).flatMap((found) => ownTarget(found)?.folder ?? [])
+    const unused = allowed.filter((folder) => !imported.includes(folder))
+    expect(unused, `remove them from the layers of ${name}`).toEqual([])
+    const { dependencies, optionalDependencies, peerDependencies } = manifests.get(name) ?? {}
+    const declared = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+      .flatMap((dependency) => folderOfPublished.get(dependency) ?? [])
+      .toSorted()
+    expect(declared, `dependencies in packages/${name}/package.json`).toEqual(allowed)
   })
 })
 
