@@ -239,6 +239,35 @@ test.each(kernelFolders)('%s imports only itself', (folder) => {
   expect(complaints, complaints.join('\n')).toEqual([])
 })
 
+/** Folders of `runner` that import only those before them, as its README says. */
+const runnerFolders = [
+  ['terminal', 'sandbox', 'typescript'],
+  ['config'],
+  ['runs'],
+  ['command-line', 'privacy'],
+  ['agent'],
+  ['oracle'],
+  ['debug', 'demo', 'tests', 'verify'],
+  ['removal'],
+]
+
+test('each folder of runner imports only folders before it', () => {
+  const source = join(packagesFolder, 'runner', 'src')
+  const folders = readdirSync(source, { withFileTypes: true }).filter((each) => each.isDirectory())
+  expect(folders.map(({ name }) => name).toSorted()).toEqual(runnerFolders.flat().toSorted())
+  const folderOf = (file: string): string => relative(source, file).split(sep)[0] ?? ''
+  const rankOf = (folder: string): number =>
+    runnerFolders.findIndex((group) => group.includes(folder))
+  const upward = importsOf('runner')
+    .filter(({ file, specifier }) => specifier.startsWith('../') && !file.includes('.test.'))
+    .filter(({ file, specifier }) => {
+      const [from, to] = [folderOf(file), folderOf(resolve(dirname(file), specifier))]
+      return from !== to && rankOf(to) >= rankOf(from)
+    })
+    .map((found) => say(found, 'see the order in packages/runner/src/README.md'))
+  expect(upward, upward.join('\n')).toEqual([])
+})
+
 /** Folders that read steps, providers or edits; none of them is needed to record. */
 const readingFolders = ['player', 'proxy', 'testing', 'policy-files', 'verbs']
 
