@@ -13,7 +13,14 @@ import { findConfig } from './find-config.js'
 export async function loadConfig(from: string): Promise<void> {
   const file = findConfig(from)
   if (file === undefined) return
-  const config = checkConfig(file, await read(file))
+  let content: unknown
+  try {
+    if (file.endsWith('.json')) content = JSON.parse(readFileSync(file, 'utf8'))
+    else content = await importDefault(file)
+  } catch (error) {
+    throw cliErrors.CONFIG_UNREADABLE(file, positionIn(file, error), error)
+  }
+  const config = checkConfig(file, content)
   const { runs, matchers = [], redact = [], oracle, blame, ...others } = config
   const recorded = config.recording?.redact
   const folder = path.dirname(file)
@@ -62,15 +69,6 @@ function oracleOf(
 ): { readonly oracle?: OracleSource } {
   if (oracle === undefined) return {}
   return { oracle: typeof oracle === 'string' ? oracle : { file, member } }
-}
-
-async function read(file: string): Promise<unknown> {
-  try {
-    if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
-    return await importDefault(file)
-  } catch (error) {
-    throw cliErrors.CONFIG_UNREADABLE(file, positionIn(file, error), error)
-  }
 }
 
 /** `:3:7` if the stack of the error leads into the file, else empty. */

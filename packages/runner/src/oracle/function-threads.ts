@@ -41,22 +41,6 @@ class FunctionThreads {
       return idle
     }
     this.#count++
-    const worker = this.#start()
-    using deadline = new Deadline({ ms: LOAD_MS })
-    const said = await threadAnswer(worker, deadline.signal)
-    if ('ready' in said) return worker
-    await worker.terminate()
-    return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
-  }
-
-  /** Returns the thread to the pool. An idle thread does not keep the process alive. */
-  release(worker: Worker): void {
-    worker.unref()
-    this.#idle.push(worker)
-    this.#waiting.shift()?.()
-  }
-
-  #start(): Worker {
     const worker = new Worker(runnerEntry('function-thread'), {
       workerData: this.location,
       execArgv: [],
@@ -69,7 +53,18 @@ class FunctionThreads {
       if (at >= 0) this.#idle.splice(at, 1)
       this.#waiting.shift()?.()
     })
-    return worker
+    using deadline = new Deadline({ ms: LOAD_MS })
+    const said = await threadAnswer(worker, deadline.signal)
+    if ('ready' in said) return worker
+    await worker.terminate()
+    return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
+  }
+
+  /** Returns the thread to the pool. An idle thread does not keep the process alive. */
+  release(worker: Worker): void {
+    worker.unref()
+    this.#idle.push(worker)
+    this.#waiting.shift()?.()
   }
 }
 

@@ -72,13 +72,11 @@ export function functionAnswer(answer: unknown): Judgement {
         reason: typeof reason === 'string' ? reason : `the oracle said ${verdict}`,
       }
   }
+  const json = attempt(() => JSON.stringify(answer) ?? String(answer), typeof answer)
   return undecided(
-    `the oracle answered ${shown(answer)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
+    `the oracle answered ${clipText(json, SHOWN_MAX)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
   )
 }
-
-const shown = (answer: unknown): string =>
-  attempt(() => clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX), typeof answer)
 
 /** One kind of oracle, without timeout and checks for broken runs. */
 export interface OracleCheck {
@@ -91,12 +89,6 @@ export interface OracleCheck {
   readonly key?: string
   readonly timeoutMs?: number
 }
-
-const outcomeError = ({ class: className, name, message }: RecordedError) => ({
-  class: className,
-  name,
-  message,
-})
 
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
@@ -118,7 +110,9 @@ export function readOutcome(tape: Tape): RunOutcome {
     stderr: written('stderr').toString(),
     ended: exit !== undefined && exit.signal === undefined,
     ...defined({ exitCode, signal: exit?.signal, result }),
-    ...(exit?.error && { error: outcomeError(exit.error) }),
+    ...(exit?.error && {
+      error: { class: exit.error.class, name: exit.error.name, message: exit.error.message },
+    }),
     tape: tape.path,
     files: filesOf(tape),
   }
