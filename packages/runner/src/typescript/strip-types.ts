@@ -41,16 +41,12 @@ function toJavaScript(source: string, path: string): { code: string; mapped: boo
     if ((problem as SwcProblem).code !== 'UnsupportedSyntax') throw syntaxError(problem, path)
   }
   try {
-    const { code, map } = transform(source, path)
+    const output = run(source, path, 'transform')
+    const { code, map } = usesDecorators(output.code) ? compileDecorators(source, path) : output
     return { code: code + inlineMap(map, source, path), mapped: true }
   } catch (problem) {
     throw problem instanceof RetakeError ? explained(problem) : syntaxError(problem, path)
   }
-}
-
-function transform(source: string, path: string): { code: string; map?: string | undefined } {
-  const output = run(source, path, 'transform')
-  return usesDecorators(output.code) ? compileDecorators(source, path) : output
 }
 
 function run(source: string, path: string, mode: 'strip-only' | 'transform'): Swc.TransformOutput {
