@@ -21,7 +21,8 @@ export async function loadConfig(from: string): Promise<void> {
     throw cliErrors.CONFIG_UNREADABLE(file, positionIn(file, error), error)
   }
   const config = checkConfig(file, content)
-  const { runs, matchers = [], redact = [], oracle, blame, ...others } = config
+  const { runs, matchers = [], redact = [], oracle, blame = {}, ...others } = config
+  const { free = [], simulator } = blame
   const recorded = config.recording?.redact
   const folder = path.dirname(file)
   useProject({
@@ -35,7 +36,12 @@ export async function loadConfig(from: string): Promise<void> {
     ),
     folder,
     ...oracleOf(oracle, file, ['oracle']),
-    blame: blameOf(blame ?? {}, file),
+    blame: {
+      ...blame,
+      ...oracleOf(blame.oracle, file, ['blame', 'oracle']),
+      free: typeof free === 'string' ? [free] : free,
+      ...(simulator !== undefined && { simulator: path.resolve(folder, simulator) }),
+    },
   })
 }
 
@@ -47,18 +53,6 @@ function rulesOf(rules: readonly RedactRule[], file: string, member: string): Re
     const [, kind, named = ''] = /^(names|module):(.*)$/s.exec(rule) ?? []
     return kind === undefined ? rule : `${kind}:${path.resolve(path.dirname(file), named)}`
   })
-}
-
-function blameOf(
-  { oracle, free = [], simulator, ...numbers }: BlameConfig,
-  file: string,
-): ProjectBlame {
-  return {
-    ...numbers,
-    ...oracleOf(oracle, file, ['blame', 'oracle']),
-    free: typeof free === 'string' ? [free] : free,
-    ...(simulator !== undefined && { simulator: path.resolve(path.dirname(file), simulator) }),
-  }
 }
 
 /** Identifies a function by its location, because it is called in another thread. */

@@ -77,14 +77,6 @@ function cut(text: string, start: number, end: number, width: number): Excerpt {
 const oneLine = (text: string): string =>
   printable(text.replaceAll('\n', '⏎').replaceAll('\t', ' '))
 
-function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
-  const { a, b } = diff
-  const line = (letter: string, { id, name, startedAt }: RunSide): string =>
-    `${paint('bold', letter)}  ${cutTo(`${id}  ${localTime(startedAt)}  ${printable(name)}`, width - 3)}`
-  const descent = descentText(diff)
-  return [line('a', a), line('b', b), ...(descent === undefined ? [] : [descent])]
-}
-
 export function descentText({ a, b, shared }: RunDiff): string | undefined {
   if (shared === undefined) return undefined
   const events = plural(shared.events, 'event')
@@ -98,8 +90,12 @@ export function totalsOf({ a, b }: RunDiff): RunComparison['totals'][number][] {
   const sums = FACTS.map(({ name, read, show }) => {
     const [left, right] = [read(a), read(b)]
     const isKnown = left !== undefined && right !== undefined && left !== right
-    const by = isKnown ? change(left, right, show) : ''
-    return { name, a: show(left), b: show(right), ...(by !== '' && { change: by }) }
+    const shown = { name, a: show(left), b: show(right) }
+    if (!isKnown || left === -1 || right === -1) return shown
+    const by = show(Math.abs(right - left))
+    // `<`: too small to show digits.
+    const change = by.startsWith('<') ? '≈ same' : `${right > left ? '+' : '-'}${by}`
+    return { ...shown, change }
   })
   return [
     ...sums.filter((sum) => sum.a !== '' || sum.b !== ''),
@@ -140,14 +136,6 @@ const FACTS: readonly Fact[] = [
     show: (value) => (value === undefined ? '' : duration(value)),
   },
 ]
-
-function change(left: number, right: number, show: Fact['show']): string {
-  if (left === -1 || right === -1) return ''
-  const by = show(Math.abs(right - left))
-  // Too small to show digits.
-  if (by.startsWith('<')) return '≈ same'
-  return `${right > left ? '+' : '-'}${by}`
-}
 
 function endOf({ exit, status }: RunSide): string {
   if (exit?.error !== undefined) return exit.error.name
@@ -309,6 +297,8 @@ const LINES_MAX = 12
 export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
   const { toolLists, outcome } = diff
   const { paint, width } = look
+  const side = (letter: string, { id, name, startedAt }: RunSide): string =>
+    `${paint('bold', letter)}  ${cutTo(`${id}  ${localTime(startedAt)}  ${printable(name)}`, width - 3)}`
   const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
   const totals = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
   // Steps that differ only in the tools, which are listed above them, are not repeated.
@@ -322,7 +312,9 @@ export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
   const shown = look.full ? steps : steps.slice(0, STEPS_MAX)
   const rest = steps.length - shown.length
   return linesOf(
-    ...sideLines(diff, look),
+    side('a', diff.a),
+    side('b', diff.b),
+    descentText(diff),
     '',
     ...tableLines([header, ...totals], width),
     '',

@@ -100,7 +100,12 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const isImported = tape.details.imported !== undefined
   const root = projectRoot(path.join(process.cwd(), 'package.json'))
   const title = options.name ?? tape.run.name
-  const slug = slugOf(title)
+  const slug =
+    path
+      .basename(title)
+      .replace(/\.[cm]?[jt]sx?$/, '')
+      .replaceAll(/[^\w-]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '') || 'run'
   const isModule = packageOf(root).type === 'module'
   // Jest loads ES modules only with a Node flag, which a function in an ES module needs anyway.
   const isCommonJs = runner === 'jest' && !(isModule && options.call !== undefined)
@@ -171,13 +176,6 @@ function skeletonText(tape: Tape, { runner, isCommonJs, title }: TestTextOptions
     '',
   ].join('\n')
 }
-
-const slugOf = (name: string): string =>
-  path
-    .basename(name)
-    .replace(/\.[cm]?[jt]sx?$/, '')
-    .replaceAll(/[^\w-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '') || 'run'
 
 /** Source files by target. A branch needs its ancestors, under their ids, in the same folder. */
 export function tapeCopies(tape: Tape, target: string): Map<string, string> {
