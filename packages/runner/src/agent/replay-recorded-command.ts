@@ -12,7 +12,7 @@ import {
   SecretMask,
   sessionVariables,
 } from '@retake/engine/proxy'
-import type { ProxyDetails, Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { duration, plural } from '@retake/tape/present'
 import { FOUND, Interrupted, signalExitCode } from '../terminal/exit-codes.js'
 import {

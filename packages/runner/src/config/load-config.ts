@@ -5,8 +5,8 @@ import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
 import { defined } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import type { OracleSource } from './oracle-source.js'
-import { type BlameConfig, checkConfig, type RetakeConfig } from './check-config.js'
-import { DEFAULTS, type ProjectBlame, useProject } from './define-config.js'
+import { checkConfig, type RetakeConfig } from './check-config.js'
+import { DEFAULTS, useProject } from './define-config.js'
 import { findConfig } from './find-config.js'
 
 /** Loads the configuration of a folder's project, if any, for the rest of this process. */

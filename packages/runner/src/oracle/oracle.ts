@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { planOverlay } from '@retake/engine/plans'
-import { clipText, defined, type RecordedError, type Tape, attempt } from '@retake/tape'
+import { clipText, defined, type Tape, attempt } from '@retake/tape'
 import type { RunOutcome, Verdict } from '../config/oracle-source.js'
 import { viewRun } from '../runs/view-run.js'
 
