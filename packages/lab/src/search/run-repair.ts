@@ -1,5 +1,5 @@
 import type { Search } from './search.js'
-import { minimalRepair, type StepSet, union, upTo, without } from './step-set.js'
+import { minimalRepair, union, upTo, without } from './step-set.js'
 
 /** Enough forks of a repair to print a rate. */
 const REPAIR_FORKS = 6

@@ -15,7 +15,7 @@ interface Project
 }
 
 /** Defaults of `retake blame`; the path of the simulator is absolute. */
-export interface ProjectBlame extends Omit<BlameConfig, 'oracle' | 'free'> {
+interface ProjectBlame extends Omit<BlameConfig, 'oracle' | 'free'> {
   readonly oracle?: OracleSource
   readonly free: readonly string[]
 }
