@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { pathToFileURL } from 'node:url'
 import {
   hasKeyShape,
+  isWordsAndNumber,
   looksGenerated,
   strengthOf,
   KnownValues,
@@ -725,7 +726,7 @@ function textsIn(text: string): string[] {
 
 /** False for a value that may also be an ordinary word, such as a weak password. */
 const isSpecific = (value: string): boolean =>
-  value.length >= SPECIFIC_MIN || looksGenerated(value, SHORTEST_SECRET)
+  value.length >= SPECIFIC_MIN || looksGenerated(value, SHORTEST_SECRET) || isWordsAndNumber(value)
 const SPECIFIC_MIN = 20
 
 const isPlaceholder = (text: string): boolean => /retake-h|^x+$/.test(text)
