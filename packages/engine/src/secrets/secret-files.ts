@@ -29,7 +29,7 @@ function readerFor(file: string): Reader | undefined {
 }
 
 /** `NAME=value` of a `.env` file: all under a secret name, and all that look generated or chosen. */
-function secretsOfEnvFile(text: string): FileSecret[] {
+export function secretsOfEnvFile(text: string): FileSecret[] {
   const found: FileSecret[] = []
   const lines =
     /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`|([^\n\r#]*))/gm
