@@ -285,15 +285,73 @@ function hideNamedInside(run: string): string {
 
 const PRINTABLE = /^[\t\n\r -~]+$/
 
+/** `base64` must start with a whole group. */
+function maskInside(base64: string): string {
+  const bytes = decodeBase64(base64)
+  const text = latin1(bytes)
+  const masked = maskKeys(text)
+  if (masked === text) return base64
+  const whole = Math.floor(base64.length / 4) * 4
+  const encoded = encodeBase64(bytesOf(masked), /[-_]/.test(base64))
+  return encoded.slice(0, base64.length).padEnd(base64.length, base64.slice(whole) || 'A')
+}
+
+const HEX = /^(?:[\da-f]+|[\dA-F]+)$/
+
+function hideInHex(run: string): string {
+  for (const skipped of [0, 1]) {
+    const digits = run.slice(skipped, run.length - ((run.length - skipped) % 2))
+    const text = IN_HEX.decode(digits)
+    const masked = maskKeys(text)
+    if (masked === text) continue
+    const hex = IN_HEX.encode(masked, run)
+    return run.slice(0, skipped) + hex + run.slice(skipped + hex.length)
+  }
+  return run
+}
+
+interface Encoding {
+  decode(run: string): string
+  /** In the alphabet of `like`. */
+  encode(text: string, like: string): string
+}
+
+const IN_BASE64: Encoding = {
+  decode: (run) => latin1(decodeBase64(run)),
+  encode: (text, like) => encodeBase64(bytesOf(text), /[-_]/.test(like)),
+}
+
+const IN_HEX: Encoding = {
+  decode: (run) => run.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))),
+  encode(text, like) {
+    const digits = Array.from(text, (each) => each.charCodeAt(0).toString(16).padStart(2, '0'))
+    return /[A-F]/.test(like) ? digits.join('').toUpperCase() : digits.join('')
+  },
+}
+
+const isBinary = (bytes: Uint8Array): boolean =>
+  bytes.some((byte) => byte < 9 || (byte > 13 && byte < 32) || byte === 127)
+
+function latin1(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 0x2000)
+    text += String.fromCharCode(...bytes.subarray(at, at + 0x2000))
+  return text
+}
+
+const bytesOf = (text: string): Uint8Array =>
+  Uint8Array.from(text, (character) => character.charCodeAt(0))
+
 // ── passwords and tokens in base64 and hex ──────────────────────────────────
 
 /**
- * Base64 or hex of one word that looks like a password or token, whatever its name. Such a word is
- * no accident: of 1,800,000 long words in code and prose, six decode to one with a digit, and these
- * six are digests and numbers. Undefined for everything else.
+ * Hides base64 or hex of one word that looks like a password or token, whatever its name; undefined
+ * for everything else. This is safe because texts rarely decode to one word by accident: of 1,800,000
+ * long words in code and prose, none decodes to one that is hidden here.
  *
- * Not promised: a digest, a word of more than 48 characters, which is usually a position or state
- * that a service encoded twice, and a UUID in base64, which is how some services write their ids.
+ * Not promised: a word at the end of a text, because a chunk may end inside it; words of more than 48
+ * characters, which are usually positions or states that a service encoded twice; UUIDs in base64,
+ * which is how some services write their ids.
  */
 function hideEncodedWord(
   text: string,
@@ -303,7 +361,7 @@ function hideEncodedWord(
 ): string | undefined {
   if (run.length > ENCODED_WORD_MAX || !STARTS_LIKE_WORD.test(run)) return undefined
   if (start > 0 && !BEFORE_WORD.test(text[start - 1] ?? '')) return undefined
-  if (!AFTER_WORD.test(text.slice(start + run.length, start + run.length + 4))) return undefined
+  if (!AFTER_WORD.test(text.slice(start + run.length, start + run.length + 3))) return undefined
   for (const encoding of HEX.test(run) ? ([IN_HEX, IN_BASE64] as const) : ([IN_BASE64] as const)) {
     const word = encoding.decode(run)
     if (!(UUID.test(word) ? encoding === IN_HEX : isSecretWord(word))) continue
@@ -332,65 +390,8 @@ const ENCODED_WORD_MAX = ENCODED_LETTERS_MAX * 2
 /** The first character of a letter, digit or sign in base64 or hex. */
 const STARTS_LIKE_WORD = /^[I-Za-f2-7]/
 const BEFORE_WORD = /[\s"'`=:,;(<>|[]/
-/** The text must go on: a chunk may end inside the word. */
-const AFTER_WORD = /^(?:={0,2}|%3[Dd]|(?:%3[Dd]){2})(?:[\s"'`\\&,;)<>|\]]|%)/
-
-interface Encoding {
-  decode(run: string): string
-  /** In the alphabet of `like`. */
-  encode(text: string, like: string): string
-}
-
-const IN_BASE64: Encoding = {
-  decode: (run) => latin1(decodeBase64(run)),
-  encode: (text, like) => encodeBase64(bytesOf(text), /[-_]/.test(like)),
-}
-
-const IN_HEX: Encoding = {
-  decode: (run) => run.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))),
-  encode(text, like) {
-    const digits = Array.from(text, (each) => each.charCodeAt(0).toString(16).padStart(2, '0'))
-    return /[A-F]/.test(like) ? digits.join('').toUpperCase() : digits.join('')
-  },
-}
-
-/** `base64` must start with a whole group. */
-function maskInside(base64: string): string {
-  const bytes = decodeBase64(base64)
-  const text = latin1(bytes)
-  const masked = maskKeys(text)
-  if (masked === text) return base64
-  const whole = Math.floor(base64.length / 4) * 4
-  const encoded = encodeBase64(bytesOf(masked), /[-_]/.test(base64))
-  return encoded.slice(0, base64.length).padEnd(base64.length, base64.slice(whole) || 'A')
-}
-
-const HEX = /^(?:[\da-f]+|[\dA-F]+)$/
-
-function hideInHex(run: string): string {
-  for (const skipped of [0, 1]) {
-    const digits = run.slice(skipped, run.length - ((run.length - skipped) % 2))
-    const text = IN_HEX.decode(digits)
-    const masked = maskKeys(text)
-    if (masked === text) continue
-    const hex = IN_HEX.encode(masked, run)
-    return run.slice(0, skipped) + hex + run.slice(skipped + hex.length)
-  }
-  return run
-}
-
-const isBinary = (bytes: Uint8Array): boolean =>
-  bytes.some((byte) => byte < 9 || (byte > 13 && byte < 32) || byte === 127)
-
-function latin1(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += 0x2000)
-    text += String.fromCharCode(...bytes.subarray(at, at + 0x2000))
-  return text
-}
-
-const bytesOf = (text: string): Uint8Array =>
-  Uint8Array.from(text, (character) => character.charCodeAt(0))
+/** Also an escaped `=`. */
+const AFTER_WORD = /^={0,2}[\s"'`\\&,;%)<>|\]]/
 
 // ── keys in URLs ────────────────────────────────────────────────────────────
 
