@@ -311,17 +311,33 @@ function hideInHex(run: string): string {
 }
 
 interface Encoding {
+  /** Matches what may decode to printable ASCII. */
+  readonly ascii: RegExp
   decode(run: string): string
   /** In the alphabet of `like`. */
   encode(text: string, like: string): string
 }
 
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const digitsWhere = (fits: (digit: number) => boolean): string =>
+  `[${Array.from(BASE64)
+    .filter((_, digit) => fits(digit))
+    .join('')}]`
+/** Six bits each, of bytes from 0x20 to 0x7f. */
+const [FIRST, SECOND, THIRD] = [
+  digitsWhere((digit) => digit >= 8 && digit < 32),
+  digitsWhere((digit) => (digit & 15) >= 2 && (digit & 15) < 8),
+  digitsWhere((digit) => (digit & 3) < 2),
+]
+
 const IN_BASE64: Encoding = {
+  ascii: new RegExp(`^(?:${FIRST}${SECOND}${THIRD}.)*(?:${FIRST}.${THIRD}?)?$`),
   decode: (run) => latin1(decodeBase64(run)),
   encode: (text, like) => encodeBase64(bytesOf(text), /[-_]/.test(like)),
 }
 
 const IN_HEX: Encoding = {
+  ascii: /^(?:(?:[2-7][\da-f])+|(?:[2-7][\dA-F])+)$/,
   decode: (run) => run.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))),
   encode(text, like) {
     const digits = Array.from(text, (each) => each.charCodeAt(0).toString(16).padStart(2, '0'))
@@ -359,20 +375,20 @@ function hideEncodedWord(
   run: string,
   onNamed: OnNamed | undefined,
 ): string | undefined {
-  if (run.length > ENCODED_WORD_MAX || !STARTS_LIKE_WORD.test(run)) return undefined
+  if (run.length > ENCODED_WORD_MAX) return undefined
+  // Most runs end here.
+  const encoding = IN_HEX.ascii.test(run) ? IN_HEX : IN_BASE64
+  if (!encoding.ascii.test(run)) return undefined
   if (start > 0 && !BEFORE_WORD.test(text[start - 1] ?? '')) return undefined
   if (!AFTER_WORD.test(text.slice(start + run.length, start + run.length + 3))) return undefined
-  for (const encoding of HEX.test(run) ? ([IN_HEX, IN_BASE64] as const) : ([IN_BASE64] as const)) {
-    const word = encoding.decode(run)
-    if (!(UUID.test(word) ? encoding === IN_HEX : isSecretWord(word))) continue
-    // Bits that are left over mean that it is not an encoding.
-    if (encoding.encode(word, run) !== run) continue
-    const name = nameBefore(text, start)
-    if (NOT_SECRET_IN_TEXT.test(name) || GENERATED_NAME.test(name)) return undefined
-    const hidden = onNamed?.(name || 'value', word) ?? hiddenKey(name || 'value', word)
-    return hidden.length === word.length ? encoding.encode(hidden, run) : undefined
-  }
-  return undefined
+  const word = encoding.decode(run)
+  if (!(UUID.test(word) ? encoding === IN_HEX : isSecretWord(word))) return undefined
+  // Bits that are left over mean that it is not an encoding.
+  if (encoding.encode(word, run) !== run) return undefined
+  const name = nameBefore(text, start) || 'value'
+  if (NOT_SECRET_IN_TEXT.test(name) || GENERATED_NAME.test(name)) return undefined
+  const hidden = onNamed?.(name, word) ?? hiddenKey(name, word)
+  return hidden.length === word.length ? encoding.encode(hidden, run) : undefined
 }
 
 function isSecretWord(word: string): boolean {
@@ -387,8 +403,6 @@ const GENERATED_NAME = /nonce|state$|challenge|boundary|etag|offset|version|revi
 const ENCODED_LETTERS_MIN = 12
 const ENCODED_LETTERS_MAX = 48
 const ENCODED_WORD_MAX = ENCODED_LETTERS_MAX * 2
-/** The first character of a letter, digit or sign in base64 or hex. */
-const STARTS_LIKE_WORD = /^[I-Za-f2-7]/
 const BEFORE_WORD = /[\s"'`=:,;(<>|[]/
 /** Also an escaped `=`. */
 const AFTER_WORD = /^={0,2}[\s"'`\\&,;%)<>|\]]/
