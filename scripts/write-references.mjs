@@ -227,10 +227,10 @@ const escaped = (text) =>
 export async function commandReference() {
   const { verbs } = await import('../packages/cli/dist/verbs/index.js')
   const { optionLine, verbReference } = await import('../packages/runner/dist/command-line/help.js')
-  const { commandsOf, partsOf } = await import('../packages/runner/dist/command-line/verb-table.js')
+  const { verbEntries, partsOf } = await import('../packages/runner/dist/command-line/find-verb.js')
   const { optionsOf } = await import('../packages/runner/dist/command-line/verb.js')
   const all = await Promise.all(
-    commandsOf(verbs).map(async ([name, { summary, load }]) => ({
+    verbEntries(verbs).map(async ([name, { summary, load }]) => ({
       name,
       summary,
       verb: (await load?.())?.default,

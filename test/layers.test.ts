@@ -9,19 +9,22 @@ import { describe, expect, test } from 'vitest'
  *
  *     tape  ←  engine  ←  runner  ←  lab, guard, interop, web, server  ←  cli
  *
- * Each package with the packages of ours it may import.
+ * Each package with the packages of ours it imports, and no others.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   tape: [],
   engine: ['tape'],
   runner: ['tape', 'engine'],
   guard: ['tape', 'engine', 'runner'],
-  lab: ['tape', 'engine', 'runner', 'guard'],
+  lab: ['tape', 'engine', 'runner'],
   web: ['tape', 'engine', 'runner'],
-  interop: ['tape', 'engine', 'runner', 'lab', 'web'],
+  interop: ['tape', 'engine', 'runner'],
   server: ['tape', 'engine', 'runner', 'web'],
   cli: ['tape', 'engine', 'runner', 'guard', 'lab', 'web', 'interop', 'server'],
 }
+
+/** Capabilities that `cli/src/verbs/capabilities.ts` loads by name, because they may be missing. */
+const loadedByName: Readonly<Record<string, readonly string[]>> = { cli: ['interop'] }
 
 /** Folders of `tape` that adapt it to a platform; only these may import one. */
 const tapePlatforms = ['node', 'browser']
@@ -185,6 +188,19 @@ describe.each(packageNames)('package %s', (name) => {
     const complaints = importsOf(name).flatMap((found) => complaintsAbout(name, found))
     expect(complaints, complaints.join('\n')).toEqual([])
   })
+
+  test('depends on the packages it may import, and imports each of them', () => {
+    const allowed = (mayImport[name] ?? []).toSorted()
+    const imported = importsOf(name).flatMap((found) => ownTarget(found)?.folder ?? [])
+    imported.push(...(loadedByName[name] ?? []))
+    const unused = allowed.filter((folder) => !imported.includes(folder))
+    expect(unused, `remove them from the layers of ${name}`).toEqual([])
+    const { dependencies, optionalDependencies, peerDependencies } = manifests.get(name) ?? {}
+    const declared = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+      .flatMap((dependency) => folderOfPublished.get(dependency) ?? [])
+      .toSorted()
+    expect(declared, `dependencies in packages/${name}/package.json`).toEqual(allowed)
+  })
 })
 
 /**
@@ -221,6 +237,35 @@ test.each(kernelFolders)('%s imports only itself', (folder) => {
     .filter(({ file }) => !file.includes('.test.'))
     .flatMap((found) => kernelComplaints(folder, found))
   expect(complaints, complaints.join('\n')).toEqual([])
+})
+
+/** Folders of `runner` that import only those before them, as its README says. */
+const runnerFolders = [
+  ['terminal', 'sandbox', 'typescript'],
+  ['config'],
+  ['runs'],
+  ['command-line', 'privacy'],
+  ['agent'],
+  ['oracle'],
+  ['debug', 'demo', 'tests', 'verify'],
+  ['removal'],
+]
+
+test('each folder of runner imports only folders before it', () => {
+  const source = join(packagesFolder, 'runner', 'src')
+  const folders = readdirSync(source, { withFileTypes: true }).filter((each) => each.isDirectory())
+  expect(folders.map(({ name }) => name).toSorted()).toEqual(runnerFolders.flat().toSorted())
+  const folderOf = (file: string): string => relative(source, file).split(sep)[0] ?? ''
+  const rankOf = (folder: string): number =>
+    runnerFolders.findIndex((group) => group.includes(folder))
+  const upward = importsOf('runner')
+    .filter(({ file, specifier }) => specifier.startsWith('../') && !file.includes('.test.'))
+    .filter(({ file, specifier }) => {
+      const [from, to] = [folderOf(file), folderOf(resolve(dirname(file), specifier))]
+      return from !== to && rankOf(to) >= rankOf(from)
+    })
+    .map((found) => say(found, 'see the order in packages/runner/src/README.md'))
+  expect(upward, upward.join('\n')).toEqual([])
 })
 
 /** Folders that read steps, providers or edits; none of them is needed to record. */

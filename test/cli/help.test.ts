@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { verbs as table } from '../../packages/cli/dist/verbs/index.js'
 import { generalHelp } from '../../packages/runner/dist/command-line/help.js'
-import { commandsOf } from '../../packages/runner/dist/command-line/verb-table.js'
+import { verbEntries } from '../../packages/runner/dist/command-line/find-verb.js'
 import { folderWith } from './workspace.js'
 
-const commands = commandsOf(table)
+const commands = verbEntries(table)
 
 test('--help lists every command in its group, and fits a screen of 80×24', async () => {
   const { retake } = await folderWith({})

@@ -122,3 +122,20 @@ test('a run with --env-file replays if the file is missing or changed', async ()
   await rm(join(folder, 'shop.env'))
   expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: recorded.stdout })
 })
+
+test('a password in the file of --env-file is not on the tape, whatever its name', async () => {
+  const chosen = ['ribbon', 'velvet', '58'].join('')
+  const { retake, folder } = await folderWith({
+    'shop.env': `SHOP_MAILER=${chosen}`,
+    'agent.mjs': `console.log(process.env.SHOP_MAILER.length, process.env.SHOP_MAILER)`,
+  })
+  const recorded = await retake(['record', '--node-arg=--env-file=shop.env', 'agent.mjs'])
+  expect(recorded.stdout, recorded.stderr).toBe(`${chosen.length} ${chosen}\n`)
+  await retake(['export', 'last', '--jsonl', '-o', 'run.jsonl'])
+  const exported = await readFile(join(folder, 'run.jsonl'), 'utf8')
+  expect(exported).toContain('SHOP_MAILER')
+  expect(exported).not.toContain(chosen)
+  expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: recorded.stdout })
+  await rm(join(folder, 'shop.env'))
+  expect(await retake(['verify', 'last'])).toMatchObject({ code: 0 })
+})

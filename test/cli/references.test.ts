@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { optionsOf, ownArguments, type Verb } from '../../packages/runner/dist/command-line/verb.js'
-import { commandsOf, findCommand } from '../../packages/runner/dist/command-line/verb-table.js'
+import { verbEntries, findVerb } from '../../packages/runner/dist/command-line/find-verb.js'
 import { verbs } from '../../packages/cli/dist/verbs/index.js'
 import {
   allErrors,
@@ -88,7 +88,7 @@ function textsWithCommands(): (readonly [file: string, text: string])[] {
 /** Retired and unknown names have none. */
 function commandNamed(words: readonly string[]) {
   try {
-    return findCommand(verbs, words.length === 1 ? [...words, '--help'] : words)
+    return findVerb(verbs, words.length === 1 ? [...words, '--help'] : words)
   } catch {
     return { name: '', args: [] }
   }
@@ -96,7 +96,7 @@ function commandNamed(words: readonly string[]) {
 
 test('every command that Retake advises exists, with the options that it names', async () => {
   const optionsByVerb = new Map<string, { names: Set<string>; verb: Verb }>()
-  for (const [name, { load }] of commandsOf(verbs)) {
+  for (const [name, { load }] of verbEntries(verbs)) {
     if (load === undefined) continue
     const { default: verb } = await load()
     const names = optionsOf(verb).flatMap(([spec]) => spec.match(/--[\w-]+/g) ?? [])

@@ -10,7 +10,7 @@ import type { EnvironmentRead, NewEvent, RunDetails } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verbs } from '../../packages/cli/dist/verbs/index.js'
-import { commandsOf } from '../../packages/runner/dist/command-line/verb-table.js'
+import { verbEntries } from '../../packages/runner/dist/command-line/find-verb.js'
 import { feed } from '../support/feed.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { READS, STARTS, VERB_ARGUMENTS } from './verb-arguments.js'
@@ -98,7 +98,7 @@ describe('a run from elsewhere that is not trusted', () => {
   })
 
   test('every verb is in the list', () => {
-    const commands = commandsOf(verbs).filter(([, { load }]) => load !== undefined)
+    const commands = verbEntries(verbs).filter(([, { load }]) => load !== undefined)
     expect(Object.keys(VERB_ARGUMENTS).toSorted()).toEqual(
       commands.map(([name]) => name).toSorted(),
     )

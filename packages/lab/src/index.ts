@@ -22,12 +22,8 @@ export type {
   SeparatingPredicate,
 } from './separate/separate-runs.js'
 export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from '@retake/tape/locate'
-export {
-  blameRun,
-  DEFAULT_FORKS,
-  type BlameOptions,
-  type BlameProgress,
-} from './search/blame-run.js'
+export { blameRun, DEFAULT_FORKS } from './search/blame-run.js'
+export type { BlameOptions, BlameProgress } from './search/search.js'
 export type {
   Coalition,
   Fork,

@@ -3,7 +3,7 @@ import {
   errorLines,
   exitCodeOf,
   explainOrThrow,
-  findCommand,
+  findVerb,
   Interrupted,
   ownArguments,
   parseVerb,
@@ -31,7 +31,7 @@ async function runCommand(words: readonly string[]): Promise<number> {
       const missing = missingCapabilities()
       if (missing.length > 0) throw cliErrors.CAPABILITY_MISSING(`The command "${first}"`, missing)
     }
-    const { name, summary, args, load } = findCommand(verbs, words)
+    const { name, summary, args, load } = findVerb(verbs, words)
     const help = (verb?: Verb): number => {
       console.log(verbHelp(name, summary, verb, partsOf(verbs, name), widthOf(process.stdout)))
       return 0

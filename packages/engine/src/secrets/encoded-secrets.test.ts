@@ -102,6 +102,64 @@ test.each(
   expect(new SecretMask().text(masked)).toBe(masked)
 })
 
+/** A password of words, a token and a key that is a UUID. */
+const words = ['lantern', 'meadow', '58'].join('')
+const token = `planted-${letters.slice(0, 24)}`
+const uuid = ['7f3a9c81', '0b2d', '4e6f', '8a9b', '1c2d3e4f5a6b'].join('-')
+
+test.each([
+  [`{"data":"${base64(words)}"}`, words],
+  [`{"data":"${hex(words)}","more":true}`, words],
+  [`{"data":"${hex(words).toUpperCase()}"}`, words],
+  [JSON.stringify({ arguments: JSON.stringify({ content: base64(words) }) }), words],
+  [`["${Buffer.from(token).toString('base64url')}"]`, token],
+  [`{"data":"${hex(uuid)}"}`, uuid],
+  [`shop: ${base64(words)}\nregion: eu\n`, words],
+  [`user=app&data=${encodeURIComponent(base64(words))}&page=2`, words],
+])('without a name, an encoded word that looks like a secret is hidden: %s', (text, secret) => {
+  const mask = new SecretMask()
+  const masked = mask.text(text)
+  expect(canBeRead(secret, text)).toBe(true)
+  expect(canBeRead(secret, masked), masked).toBe(false)
+  expect(masked.length).toBe(text.length)
+  expect(mask.text(masked)).toBe(masked)
+  // The program may decode it, with the same result in a replay.
+  expect(mask.text(`it is ${secret}, in hex ${hex(secret)}`)).not.toMatch(
+    new RegExp(`${secret}|${hex(secret)}`),
+  )
+})
+
+test.each([
+  `{"cursor":"${base64('elevenlamps216')}"}`,
+  `{"node_id":"${base64('elevenlamps216')}"}`,
+  `{"state":"${base64(letters)}"}`,
+  // Text, paths, digests, numbers, and ids.
+  `{"data":"${base64('the lamp 216 is red')}"}`,
+  `{"data":"${base64('src/lamps/index12.ts')}"}`,
+  `{"data":"${base64('1a2b3c4d5e6f7a8b'.repeat(2))}"}`,
+  `{"data":"${base64('Product:1234567890')}"}`,
+  `{"data":"${base64('product-1234567890')}"}`,
+  `{"data":"${base64('productions12345678')}"}`,
+  `{"data":"${base64('an-ordinary-list-of-words')}"}`,
+  `{"data":"${base64(uuid)}"}`,
+  // A state that a service encoded twice.
+  `{"data":"${base64(base64(letters))}"}`,
+  // Part of something longer, also if a chunk ends inside it.
+  `{"data":"v1.${base64(words)}"}`,
+  `{"data":"${base64('lanternmea58dowlamps216').slice(0, 16)}`,
+])('%s is no encoded secret', (text) => {
+  expect(new SecretMask().text(text)).toBe(text)
+})
+
+test('a password of words and a number that was found by its name is hidden from then on', () => {
+  const mask = new SecretMask()
+  mask.text(`{"password":"${words}"}`)
+  expect(mask.text(`it is ${words}`)).not.toContain(words)
+  expect(mask.text(`it is ${base64(`ann:${words}`)}`)).not.toContain(base64(`ann:${words}`))
+  mask.text('{"password":"lamps12"}')
+  expect(mask.text('it is lamps12')).toBe('it is lamps12')
+})
+
 const random = letters.slice(0, 24)
 test.each([
   `{"api_key": "${random}"}`,

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { parseJson } from '@retake/tape/format'
-import { strengthOf } from '@retake/tape/secrets'
+import { isWordsAndNumber, strengthOf } from '@retake/tape/secrets'
 import { containsSecret, looksRandom } from './secret-values.js'
 
 export interface FileSecret {
@@ -28,8 +28,8 @@ function readerFor(file: string): Reader | undefined {
   )?.read
 }
 
-/** `NAME=value` of a `.env` file: all under a secret name, and all that look generated. */
-function secretsOfEnvFile(text: string): FileSecret[] {
+/** `NAME=value` of a `.env` file: all under a secret name, and all that look generated or chosen. */
+export function secretsOfEnvFile(text: string): FileSecret[] {
   const found: FileSecret[] = []
   const lines =
     /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[=:][ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|`([^`]*)`|([^\n\r#]*))/gm
@@ -37,8 +37,11 @@ function secretsOfEnvFile(text: string): FileSecret[] {
     lines,
   )) {
     const value = double ?? single ?? back ?? plain?.trim() ?? ''
-    if (value === '' || !(containsSecret(name, value) || looksGeneratedInFile(name, value)))
-      continue
+    const isSecret =
+      containsSecret(name, value) ||
+      looksGeneratedInFile(name, value) ||
+      looksChosenInFile(name, value)
+    if (value === '' || !isSecret) continue
     found.push(secretOf(name, value, line.trim()))
   }
   return found
@@ -65,6 +68,22 @@ function looksGeneratedInFile(name: string, value: string): boolean {
     if (kindOf(longest[at]) !== kindOf(longest[at - 1])) changes += 1
   return longest.length >= 8 && /\d/.test(longest) && /[A-Za-z]/.test(longest) && changes >= 3
 }
+
+/**
+ * A password of words and a number, unless its name or number says that it names something: a
+ * server, a database, a version.
+ */
+const looksChosenInFile = (name: string, value: string): boolean =>
+  isWordsAndNumber(value) &&
+  !PUBLIC_NAME.test(name) &&
+  !NAME_OF_SOMETHING.test(name) &&
+  !NUMBERED.test(value)
+
+const NAME_OF_SOMETHING =
+  /(?:^|_)(?:\w*name|user|login|account|owner|org|organization|company|brand|project|team|tenant|workspace|namespace|cluster|server|node|peer|db|database|schema|table|collection|index|queue|topic|channel|stream|group|role|app|application|service|package|env|environment|stage|profile|label|slug|title|domain|device|driver|dialect|provider|vendor|engine|runtime|platform|os|arch|browser|format|algorithm|font|theme|prefix|suffix)$/i
+/** `webserver01`, and the versions of programs. */
+const NUMBERED =
+  /[a-z]0\d$|^(?:ubuntu|debian|windows|postgres|mysql|mongo|elasticsearch|python|node|java|php|ruby|android|chrome|firefox|safari)/i
 
 const kindOf = (character = ''): string =>
   /\d/.test(character) ? 'digit' : /[A-Z]/.test(character) ? 'upper' : 'lower'

@@ -7,6 +7,7 @@ import { secretParameters } from './sql-parameters.js'
 const generated = 'kR7mQ2xV9pLw'.concat('4tZ8')
 const weak = ['sun', 'shine'].join('')
 const short = ['hun', 'ter2'].join('')
+const chosen = ['ribbon', 'velvet', '58'].join('')
 
 // ── files ───────────────────────────────────────────────────────────────────
 
@@ -14,6 +15,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 test.each([
   ['.env', `PORT=3000\nMAILER=${generated}\n`, generated],
   ['.env.local', `export SERVICE_CODE="${generated.slice(0, 12)}"\n`, generated.slice(0, 12)],
+  ['.env', `MAILER=${chosen}\n`, chosen],
   ['.env', `DB_PASSWORD=${short} # local\n`, short],
   ['.env', `COMPANY_PIN='4711'\n`, '4711'],
   ['.netrc', `machine api.example.com login ann password ${weak}\n`, weak],
@@ -71,6 +73,11 @@ EMAIL=ann.lee@example.com
 MAX_TOKENS=4096
 FEATURES=search,chat,export2pdf
 VERSION=v20.11.0
+DB_NAME=productionshop24
+PROJECT=yellowlanterns24
+UPSTREAM=lanternserver01
+DISTRIBUTION=elasticsearch812
+LAUNCH=summer2026
 `
   expect(secretsOfFile('.env', text)).toEqual([])
   const mask = new SecretMask()

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { pathToFileURL } from 'node:url'
 import {
   hasKeyShape,
+  isWordsAndNumber,
   looksGenerated,
   strengthOf,
   KnownValues,
@@ -18,6 +19,8 @@ import {
   unreadableFrom,
 } from './compressed-bytes.js'
 import { natives } from '../kernel/natives.js'
+import { outsideRuns } from '../kernel/scope.js'
+import { disk } from '../overlay/disk.js'
 import { CleanBodies } from './clean-bodies.js'
 import { blankText, ContentMask } from './content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redactor.js'
@@ -27,7 +30,7 @@ import { HIDDEN_MAX, HIDDEN_MIN } from './hidden-values.js'
 import { fingerprintOf } from './machine-key.js'
 import { GivenSecrets } from './given-secrets.js'
 import { maskedArguments } from './secret-arguments.js'
-import { secretsOfFile } from './secret-files.js'
+import { secretsOfEnvFile, secretsOfFile } from './secret-files.js'
 import { containsSecret, SETTING_VALUE, urlOf } from './secret-values.js'
 import { PostgresRows } from './postgres-rows.js'
 import { maskedParameters } from './sql-parameters.js'
@@ -725,7 +728,7 @@ function textsIn(text: string): string[] {
 
 /** False for a value that may also be an ordinary word, such as a weak password. */
 const isSpecific = (value: string): boolean =>
-  value.length >= SPECIFIC_MIN || looksGenerated(value, SHORTEST_SECRET)
+  value.length >= SPECIFIC_MIN || looksGenerated(value, SHORTEST_SECRET) || isWordsAndNumber(value)
 const SPECIFIC_MIN = 20
 
 const isPlaceholder = (text: string): boolean => /retake-h|^x+$/.test(text)
@@ -835,14 +838,34 @@ const verdicts = new Map<string, { readonly value: string; readonly isSecret: bo
 
 /**
  * `containsSecret` for a variable of this process, cached because every run checks all of them and
- * they rarely change.
+ * they rarely change. A variable from `node --env-file` is judged like a line of that file.
  */
 export function isSecretVariable(name: string, value: string): boolean {
   const known = verdicts.get(name)
   if (known?.value === value) return known.isSecret
-  const isSecret = containsSecret(name, value)
+  envFileSecrets ??= secretsOfEnvFiles()
+  const isSecret = containsSecret(name, value) || envFileSecrets.has(`${name}=${value}`)
   verdicts.set(name, { value, isSecret })
   return isSecret
+}
+
+let envFileSecrets: ReadonlySet<string> | undefined
+
+/**
+ * Secrets in the files that Node loaded before any code ran, as `NAME=value`. A file that is gone
+ * has none.
+ */
+function secretsOfEnvFiles(): ReadonlySet<string> {
+  const { execArgv } = process
+  const found = new Set<string>()
+  for (const [at, flag] of execArgv.entries()) {
+    const option = /^--env-file(?:-if-exists)?(?:=(.*))?$/s.exec(flag)
+    const file = option === null ? undefined : (option[1] ?? execArgv[at + 1])
+    if (file === undefined) continue
+    const text = attempt(() => outsideRuns(() => disk.readFileSync(file, 'utf8')), '')
+    for (const secret of secretsOfEnvFile(text)) found.add(`${secret.name}=${secret.value}`)
+  }
+  return found
 }
 
 /** The environment to record: secret values are replaced by placeholders. */

@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { type BlameOptions, type BlameProgress, blameRun } from '../search/blame-run.js'
+import { blameRun } from '../search/blame-run.js'
+import type { BlameOptions, BlameProgress } from '../search/search.js'
 import { blameSpans } from '../search/spans/blame-spans.js'
 import { classicView } from '../search/classic-view.js'
 import type { Coalition } from '../search/fork-source.js'

@@ -1,44 +1,19 @@
-import { mapConcurrent } from '@retake/tape'
-import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
+import { type BlameFindings, mapConcurrent } from '@retake/tape'
 import { intervalText, isDependence, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { findAmbient, findEarlierCause, dropFollowers } from './find-ambient.js'
 import { dropUnproven, learnCauses } from './learn-causes.js'
 import { runRepair } from './run-repair.js'
-import { type LedgerLimits, probeOf, rateOf, SearchStopped } from './ledger.js'
+import { probeOf, rateOf, SearchStopped } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
-import { Search } from './search.js'
+import { type BlameOptions, Search } from './search.js'
 
 /**
  * Default limit of forks. Most failures need fewer than half of it, but a lower limit would often
  * end searches of noisy failures before a cause is proven.
  */
 export const DEFAULT_FORKS = 500
-
-export interface BlameOptions extends LedgerLimits {
-  /** Display names of the steps; by default their numbers, from 1. */
-  readonly labels?: readonly string[]
-  /** How each step is answered while it is free; live by default. */
-  readonly interventions?: readonly StepIntervention[]
-  /** Probability that each step is the cause, before any fork. Only orders the search. */
-  readonly prior?: readonly number[]
-  /** Allowed error rate of each test (default: 0.01). */
-  readonly errorRate?: number
-  /** Seed for the choice of audits. The same seed makes the same forks. */
-  readonly seed?: number
-  /** Maximum number of causes (default: 4). */
-  readonly maxCauses?: number
-  /** Tells steps that repeat a cause from clear ones (default: true). */
-  readonly echoes?: boolean
-  readonly onProgress?: (progress: BlameProgress) => void
-}
-
-export interface BlameProgress {
-  readonly forks: number
-  readonly remaining: number
-  readonly probe: BlameProbe
-}
 
 /** Below this failure rate, back-ups are not searched for: they would probably be chance. */
 const MIN_BACK_UP_RATE = 0.34

@@ -3,14 +3,6 @@ import { followsFrom, type Learned, learnCauses } from './learn-causes.js'
 import type { Search } from './search.js'
 import { type StepSet, union } from './step-set.js'
 
-/** Ambient inputs that alone made the run fail, or would have without its steps. */
-export interface AmbientCause {
-  /** Indexes in `ForkSource.ambient`. */
-  readonly inputs: StepSet
-  /** Maximum probability that a test behind this finding is wrong. */
-  readonly errorRate: number
-}
-
 /** `done`: ambient inputs alone made the run fail. `open`: undecided. `steps`: search the steps. */
 type Next = 'steps' | 'done' | 'open'
 

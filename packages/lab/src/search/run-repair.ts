@@ -1,12 +1,5 @@
-import type { LedgerCell } from './ledger.js'
 import type { Search } from './search.js'
-import { minimalRepair, type StepSet, union, upTo, without } from './step-set.js'
-
-/** A set of steps that were freed, and the forks that did so. */
-export interface RunRepair {
-  readonly steps: StepSet
-  readonly cell: LedgerCell
-}
+import { minimalRepair, union, upTo, without } from './step-set.js'
 
 /** Enough forks of a repair to print a rate. */
 const REPAIR_FORKS = 6

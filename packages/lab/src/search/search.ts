@@ -1,10 +1,7 @@
-import type { BlameMode, ProbePurpose } from '@retake/tape'
+import type { BlameMode, BlameProbe, ProbePurpose, StepIntervention } from '@retake/tape'
 import type { Coalition, ForkSource } from './fork-source.js'
-import type { AmbientCause } from './find-ambient.js'
 import type { Learned } from './learn-causes.js'
-import type { RunRepair } from './run-repair.js'
-import type { BlameOptions } from './blame-run.js'
-import { type LedgerCell, Ledger } from './ledger.js'
+import { type LedgerCell, type LedgerLimits, Ledger } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
 import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
@@ -49,6 +46,30 @@ export interface Bars {
   readonly maxDraws?: number
 }
 
+export interface BlameOptions extends LedgerLimits {
+  /** Display names of the steps; by default their numbers, from 1. */
+  readonly labels?: readonly string[]
+  /** How each step is answered while it is free; live by default. */
+  readonly interventions?: readonly StepIntervention[]
+  /** Probability that each step is the cause, before any fork. Only orders the search. */
+  readonly prior?: readonly number[]
+  /** Allowed error rate of each test (default: 0.01). */
+  readonly errorRate?: number
+  /** Seed for the choice of audits. The same seed makes the same forks. */
+  readonly seed?: number
+  /** Maximum number of causes (default: 4). */
+  readonly maxCauses?: number
+  /** Tells steps that repeat a cause from clear ones (default: true). */
+  readonly echoes?: boolean
+  readonly onProgress?: (progress: BlameProgress) => void
+}
+
+export interface BlameProgress {
+  readonly forks: number
+  readonly remaining: number
+  readonly probe: BlameProbe
+}
+
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
@@ -56,6 +77,20 @@ export type SearchOptions = BlameOptions &
 export interface Players {
   readonly count: number
   coalition(pinned: StepSet, mode: BlameMode): Coalition
+}
+
+/** Ambient inputs that alone made the run fail, or would have without its steps. */
+export interface AmbientCause {
+  /** Indexes in `ForkSource.ambient`. */
+  readonly inputs: StepSet
+  /** Maximum probability that a test behind this finding is wrong. */
+  readonly errorRate: number
+}
+
+/** A set of steps that were freed, and the forks that did so. */
+export interface RunRepair {
+  readonly steps: StepSet
+  readonly cell: LedgerCell
 }
 
 export class Search {

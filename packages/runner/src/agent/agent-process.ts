@@ -238,6 +238,13 @@ export class TaskProcess {
       pureAddons: project().pureAddons,
       ...(start.call && { call: start.call }),
     }
+    // A large task is passed in a file: a plan may contain a whole conversation or many files.
+    let passed = JSON.stringify(task)
+    if (passed.length > VARIABLE_LENGTH) {
+      const file = path.join(this.#folder, 'task.json')
+      writeFileSync(file, passed, { mode: 0o600 })
+      passed = `@${file}`
+    }
     const { args, env } = nodeCommand(start, [...(options.nodeArgs ?? []), ...retakeFlags])
     this.#args = args
     this.#env = {
@@ -250,16 +257,8 @@ export class TaskProcess {
           TEMP: this.#folder,
           TMP: this.#folder,
         }),
-      [TASK_VARIABLE]: this.#handedOver(JSON.stringify(task)),
+      [TASK_VARIABLE]: passed,
     }
-  }
-
-  /** Passes a large task in a file: a plan may contain a whole conversation or many files. */
-  #handedOver(task: string): string {
-    if (task.length <= VARIABLE_LENGTH) return task
-    const file = path.join(this.#folder, 'task.json')
-    writeFileSync(file, task, { mode: 0o600 })
-    return `@${file}`
   }
 
   spawn({ stdio, timeoutMs, launch = PLAIN }: AgentOptions): ChildProcess {

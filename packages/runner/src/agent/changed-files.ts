@@ -110,7 +110,10 @@ function readsOf(tape: Tape) {
     if (name === 'close') offsets.delete(first)
     const known = reads.get(first)
     const isMissing = WHOLE.test(name) && result?.error?.code === 'ENOENT'
-    if (isMissing && known === undefined && !isUrlAsPath(result.error)) reads.set(first, [])
+    // A URL that was passed as a string, as Prisma does, is a relative path for Node. With a URL
+    // object, the message has the path.
+    const isUrlAsPath = result?.error?.message.includes("'file:") === true
+    if (isMissing && known === undefined && !isUrlAsPath) reads.set(first, [])
     if (result === undefined || result.error !== undefined) continue
     const bytes = (): Uint8Array => tape.body(result.seq)
     if (WHOLE.test(name)) {
@@ -136,13 +139,6 @@ function readsOf(tape: Tape) {
     },
   }
 }
-
-/**
- * True if a URL was passed as a string, as Prisma does: Node takes it for a relative path. With a
- * URL object, the message has the path.
- */
-const isUrlAsPath = ({ message }: { readonly message: string }): boolean =>
-  message.includes("'file:")
 
 const WHOLE = /^(readFile|openAsBlob)$/
 const CHANGES =

@@ -122,8 +122,9 @@ export function continuedLines(
     ).map((line) => line.replace(/^identical/, paint('green', 'identical')))
   const tape = openTape(continued.tape)
   const facts = continuedFacts(parent, continued, tape)
+  const end = continued.signal ? `killed by ${continued.signal}` : `exit code ${continued.code}`
   return [
-    `${paint('green', did)} ${paint('bold', tape.run.id)} ${branchOrigin(tape, did)} · ${endOf(continued)}`,
+    `${paint('green', did)} ${paint('bold', tape.run.id)} ${branchOrigin(tape, did)} · ${end}`,
     ...leftLines(parent, continued, look),
     ...(tape.details.branch?.edits ?? []).map(
       (edit) => `  changed  ${changeText(edit, width - 11)}`,
@@ -321,9 +322,6 @@ function factLines(facts: BranchFacts, paint: Paint): string[] {
 }
 
 const money = (usd: number | undefined): string => (usd === undefined ? 'cost unknown' : cost(usd))
-
-const endOf = ({ code, signal }: Continued): string =>
-  signal === undefined ? `exit code ${code}` : `killed by ${signal}`
 
 function branchOrigin({ run, details: { branch } }: Tape, did: string): string {
   if (run.parent === undefined) return 'on its own tape'

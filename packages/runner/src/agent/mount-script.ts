@@ -28,7 +28,10 @@ export function mountScript(
   },
 ): string {
   const root = `${folder}/root`
-  const mounts = mountPoints()
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, fromOctal))
   const extra = options.isUnprivileged ? ',userxattr' : ''
   const lines: string[] = []
   let count = 0
@@ -104,13 +107,6 @@ function ownedFolders(needed: readonly string[]): string[] {
 }
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
-
-function mountPoints(): string[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, fromOctal))
-}
 
 const fromOctal = (_: string, digits: string): string => String.fromCodePoint(parseInt(digits, 8))
 

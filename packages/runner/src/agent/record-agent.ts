@@ -73,19 +73,17 @@ export async function recordAgent({
     }),
   )
   const end = await child.run({ stdio, onOutput })
-  if (!existsSync(tape)) throw notStarted(end)
+  // The process ended before the agent started: interrupted, or rejected by Node itself.
+  if (!existsSync(tape))
+    throw end.interruptedBy
+      ? new Interrupted(end.interruptedBy)
+      : cliErrors.NOTHING_RECORDED(
+          end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`,
+        )
   trustInThisProcess(openOwnTape(tape))
   // A killed agent could not write them.
   const sites = withSites && { sites: (child.read('sites.json') ?? []) as CallSites }
   return { ...end, id, tape, ...sites }
-}
-
-/** The process ended before the agent started: interrupted, or rejected by Node itself. */
-function notStarted({ code, signal, interruptedBy }: AgentEnd): Error {
-  if (interruptedBy) return new Interrupted(interruptedBy)
-  return cliErrors.NOTHING_RECORDED(
-    signal ? `was killed by ${signal}` : `ended with exit code ${code}`,
-  )
 }
 
 function checkEntry(entry: string, args: readonly string[]): void {

@@ -54,15 +54,14 @@ export function writtenFiles(folder: string, sinceMs: number): string[] {
       const name = path.join(below, entry.name)
       if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.'))
         folders.push(name)
-      else if (entry.isFile() && (modifiedMs(path.join(folder, name)) ?? 0) >= sinceMs)
-        written.push(name)
+      else if (entry.isFile()) {
+        const found = statSync(path.join(folder, name), { throwIfNoEntry: false })
+        if (found !== undefined && found.mtimeMs >= sinceMs) written.push(name)
+      }
     }
   }
   return written
 }
-
-const modifiedMs = (file: string): number | undefined =>
-  statSync(file, { throwIfNoEntry: false })?.mtimeMs
 
 export interface CommandRecordingOptions extends Pick<
   RecordingOptions,

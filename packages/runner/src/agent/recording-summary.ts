@@ -14,7 +14,10 @@ export function recordingLine(
   facts = recordingFacts(recording),
 ): string {
   const { ms, cutOff, trusted, notCaptured } = facts
-  const said = [...exitOf(recording), stepCountsText(facts), duration(ms), next(recording)]
+  const { code, signal } = recording
+  const end = signal === undefined ? `exit code ${code}` : `killed by ${signal}`
+  const said = [stepCountsText(facts), duration(ms), next(recording)]
+  if (signal !== undefined || code !== 0) said.unshift(end)
   const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
   return linesOf(
     line,
@@ -36,11 +39,6 @@ export function recordingJson(
 /** The command that shows the run. `last` works only in the default folder. */
 const next = ({ tape }: AgentRecording): string =>
   `retake show ${path.dirname(tape) === new RunStore().folder ? 'last' : fromHere(tape)}`
-
-const exitOf = ({ code, signal }: AgentRecording): string[] => {
-  if (signal !== undefined) return [`killed by ${signal}`]
-  return code === 0 ? [] : [`exit code ${code}`]
-}
 
 export function recordingFacts({ tape: file }: AgentRecording) {
   const tape = openTape(file)

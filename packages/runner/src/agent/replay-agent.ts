@@ -31,13 +31,19 @@ export function replayReceipt(
   look: Look,
   fix?: readonly string[],
 ): string[] {
-  const { divergences, placeholders, entry } = replayed
+  const { divergences, placeholders, entry, events, contacts } = replayed
   const { paint } = look
   if (divergences.length === 0) {
-    const facts = receiptFacts(tape, replayed).join(' · ')
+    const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
+    const facts = [
+      `${events} of ${events} events`,
+      `${replayed.served} served`,
+      plural(sockets, 'socket'),
+      `${duration(replayed.wallMs)} (recorded ${duration(tape.event(tape.count - 1).at)})`,
+    ]
     const verdict = isStructural(tape) ? 'same structure' : 'identical'
     return [
-      `${paint('green', verdict)} · ${facts}`,
+      `${paint('green', verdict)} · ${facts.join(' · ')}`,
       ...(replayed.cutOff || isCutOff(tape) ? cutOffLines(tape, look) : []),
       ...missingOutputLines(tape),
       `digest ${tape.digest}`,
@@ -55,16 +61,6 @@ export function replayReceipt(
     ...reports,
     more > 0 && ['', `and ${plural(more, 'more difference')}; --json has all of them`],
   )
-}
-
-function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {
-  const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
-  return [
-    `${events} of ${events} events`,
-    `${served} served`,
-    plural(sockets, 'socket'),
-    `${duration(wallMs)} (recorded ${duration(tape.event(tape.count - 1).at)})`,
-  ]
 }
 
 /** For a run that was killed: operations in progress may or may not have had their effect. */
@@ -114,21 +110,13 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
   const report = child.report()
   if (report === undefined) throw missingReport(end)
-  return {
-    ...withLocalSites(report, movedHere(tape)),
-    ...defined({ signal: end.signal, entry: options.entry }),
-  }
-}
-
-/** Reports name the recorded folder; call sites must name the current one. */
-function withLocalSites(replayed: Replayed, root: MovedRoot | undefined): Replayed {
-  if (root === undefined) return replayed
-  const divergences = replayed.divergences.map((divergence) =>
-    divergence.site === undefined
-      ? divergence
-      : { ...divergence, site: divergence.site.replace(root.recorded, root.current) },
-  )
-  return { ...replayed, divergences }
+  // Reports name the recorded folder; call sites must name the current one.
+  const { recorded = '', current = '' } = movedHere(tape) ?? {}
+  const divergences = report.divergences.map((divergence) => ({
+    ...divergence,
+    ...defined({ site: divergence.site?.replace(recorded, current) }),
+  }))
+  return { ...report, divergences, ...defined({ signal: end.signal, entry: options.entry }) }
 }
 
 export class ReplayProcess extends TaskProcess {
@@ -187,7 +175,11 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
     throw cliErrors.RECORDED_AGENT_MISSING(entry, cwd)
   requireTrust(tape)
-  const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
+  // Node refuses to start without such a file, and its variables are on the tape.
+  const nodeArgs = execArgv.filter((flag) => {
+    const file = /^--env-file(?:-if-exists)?=(.*)$/s.exec(flag)?.[1]
+    return file === undefined || existsSync(path.resolve(cwd, file))
+  })
   const env = details.env ? withSurroundings(process.env, details.env) : process.env
   const start = { entry, args, cwd, env, nodeArgs }
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
@@ -200,12 +192,6 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
 /** The tape of a redacted run with what the program really got, if this user has the key. */
 export const withPersonalData = (tape: Tape): Tape =>
   redactionOf(tape) === undefined ? revealedTape(tape) : tape
-
-/** Node refuses to start without the file, and its variables are on the tape. */
-function isMissingEnvFile(flag: string, cwd: string): boolean {
-  const file = /^--env-file(?:-if-exists)?=(.*)$/s.exec(flag)?.[1]
-  return file !== undefined && !existsSync(path.resolve(cwd, file))
-}
 
 /** Describes the isolation of a replayed command. `isSame`: everything it could do was compared. */
 export function isolationFacts({ isolation, notRecorded = [] }: Replayed) {

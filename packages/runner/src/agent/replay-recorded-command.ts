@@ -12,7 +12,7 @@ import {
   SecretMask,
   sessionVariables,
 } from '@retake/engine/proxy'
-import type { ProxyDetails, Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { duration, plural } from '@retake/tape/present'
 import { FOUND, Interrupted, signalExitCode } from '../terminal/exit-codes.js'
 import {
@@ -51,7 +51,8 @@ export async function replayRecordedCommand(
   requireTrust(tape)
   const started = performance.now()
   const matchers = await loadMatchers([...(taped.matchers ?? []), ...givenMatchers([])], cwd)
-  const server = await listenAsRecorded(taped)
+  // Programs print their base URL, so the recorded port is better.
+  const server = await ProxyServer.listen(taped.port).catch(() => ProxyServer.listen(0))
   const secrets = new SecretMask()
   const client = new ClientProcess()
   const authority = taped.tls ? new CertificateAuthority() : undefined
@@ -97,8 +98,11 @@ export async function replayRecordedCommand(
     const end =
       sandboxed.end ?? (await runCommand({ ...process(server.port), stdin: tapedInput(tape) }))
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
+    // Output names the port of the proxy, which may differ from the recorded one.
+    const text = Buffer.concat(stdout).toString('latin1')
+    const said = text.replaceAll(`127.0.0.1:${server.port}`, `127.0.0.1:${taped.port}`)
     const divergences = compareCommand(tape, {
-      stdout: secrets.bytes(asRecorded(Buffer.concat(stdout), server.port, taped.port)),
+      stdout: secrets.bytes(Buffer.from(said, 'latin1')),
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
       misses: proxy.misses,
       unused: proxy.exchanges.unused,
@@ -133,22 +137,6 @@ function tapedInput(tape: Tape): Readable {
       pieces.push(tape.body(event.seq))
   }
   return Readable.from(pieces.map((piece) => Buffer.from(piece)))
-}
-
-/** Prefers the recorded port, because programs print their base URL. */
-async function listenAsRecorded({ port }: ProxyDetails): Promise<ProxyServer> {
-  try {
-    return await ProxyServer.listen(port)
-  } catch {
-    return ProxyServer.listen(0)
-  }
-}
-
-/** Replaces the proxy's port in output by the recorded one. */
-function asRecorded(output: Buffer, port: number, recorded: number): Buffer {
-  if (port === recorded) return output
-  const text = output.toString('latin1')
-  return Buffer.from(text.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${recorded}`), 'latin1')
 }
 
 export async function replayCommandRun(tape: Tape, options: Options): Promise<number> {

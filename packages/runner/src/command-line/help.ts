@@ -1,6 +1,6 @@
 import { wrap } from '../terminal/terminal.js'
 import { optionsOf, type Verb } from './verb.js'
-import { type Command, commandsOf, VERB_GROUPS, type VerbTable } from './verb-table.js'
+import { type VerbEntry, verbEntries, VERB_GROUPS, type VerbTable } from './find-verb.js'
 
 /** Characters of a group's name and of one of the two columns beside it. */
 const GROUP_WIDTH = 9
@@ -9,7 +9,7 @@ const COLUMN_WIDTH = 35
 /** The commands in their groups: two columns that fit one screen of 80×24, one column if narrower. */
 export function generalHelp(table: VerbTable, width: number): string {
   const columns = width < GROUP_WIDTH + 2 * COLUMN_WIDTH ? 1 : 2
-  const commands = commandsOf(table)
+  const commands = verbEntries(table)
   const nameWidth = Math.max(...commands.map(([name, { group }]) => (group ? name.length : 0))) + 2
   const groups = VERB_GROUPS.flatMap((group) => {
     const cells = commands
@@ -35,7 +35,7 @@ export function verbHelp(
   name: string,
   summary: string,
   verb: Verb | undefined,
-  parts: readonly (readonly [name: string, command: Command])[],
+  parts: readonly (readonly [name: string, command: VerbEntry])[],
   width: number,
 ): string {
   const more = parts.map(([part, command]) => [`retake ${part}`, command.summary] as const)
@@ -83,7 +83,7 @@ export function verbReference(
   name: string,
   summary: string,
   verb: Verb | undefined,
-  parts: readonly (readonly [name: string, command: Command])[],
+  parts: readonly (readonly [name: string, command: VerbEntry])[],
   shared: ReadonlySet<string>,
 ): string {
   const isShared = ([spec, help]: readonly [string, string]) => shared.has(optionLine(spec, help))

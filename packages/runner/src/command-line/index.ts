@@ -11,7 +11,8 @@ export {
 } from '../terminal/exit-codes.js'
 export { generalHelp, verbHelp } from './help.js'
 export { errorLines, exitCodeOf, explain, explainOrThrow } from '../terminal/print-error.js'
-export { mostFrequent, parseAge } from './quantities.js'
+export { mostFrequent } from './most-frequent.js'
+export { parseAge } from '../parse-age.js'
 export {
   ALLOW_SECRETS_OPTION,
   DIR_OPTION,
@@ -38,4 +39,4 @@ export type {
   ViewerRequest,
   ViewerRoute,
 } from './viewer-part.js'
-export { findCommand, partsOf, type VerbTable } from './verb-table.js'
+export { findVerb, partsOf, type VerbTable } from './find-verb.js'

@@ -5,7 +5,7 @@ import type { Durability, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { type LineParts, linesOf, type Look, lookOf, printJson } from '../terminal/terminal.js'
-import { parseAge } from './quantities.js'
+import { parseAge } from '../parse-age.js'
 import { RunStore } from '../runs/run-store.js'
 
 /** A command. Parsing, `--help` and docs/commands.md are generated from its tables. */
@@ -87,8 +87,13 @@ const parserOptions = (verb: Verb): NonNullable<ParseArgsConfig['options']> =>
   )
 
 /** Arguments before those that belong to the agent. */
-export const ownArguments = (verb: Verb, args: readonly string[]): readonly string[] =>
-  verb.agentFollows ? args.slice(0, firstPositional(args, parserOptions(verb))) : args
+export function ownArguments(verb: Verb, args: readonly string[]): readonly string[] {
+  if (!verb.agentFollows) return args
+  const options = parserOptions(verb)
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
+  const first = tokens.find(({ kind }) => kind === 'positional' || kind === 'option-terminator')
+  return args.slice(0, first?.index ?? args.length)
+}
 
 /** Hides the minus of an argument from the parser. No argument can contain it. */
 const QUOTE = '\0'
@@ -214,15 +219,6 @@ function unparsed(
     ? 'Options of the agent go after its file.'
     : 'The command has no such option.'
   return usageError(what, close === undefined ? why : `Did you mean --${close}?`)
-}
-
-function firstPositional(
-  args: readonly string[],
-  options: NonNullable<ParseArgsConfig['options']>,
-): number {
-  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
-  const first = tokens.find(({ kind }) => kind === 'positional' || kind === 'option-terminator')
-  return first?.index ?? args.length
 }
 
 export const SECONDS = { least: 0.001, most: 86_400, fraction: true }

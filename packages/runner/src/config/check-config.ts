@@ -12,9 +12,9 @@ import {
 } from '@retake/engine/schema'
 import type { RedactRule } from '@retake/engine/runs'
 import { parseSize } from '@retake/tape/present'
-import { parseAge } from '../command-line/quantities.js'
+import { parseAge } from '../parse-age.js'
 import { cliErrors } from '../errors.js'
-import type { OracleFunction } from '../oracle/oracle.js'
+import type { OracleFunction } from './oracle-source.js'
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 const text = (what: string): DataSchema<string> => being(what, isText)

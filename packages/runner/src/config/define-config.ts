@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { type Pattern, readPatterns } from '@retake/engine/runs'
-import type { OracleSource } from '../oracle/make-oracle.js'
+import type { OracleSource } from './oracle-source.js'
 import type { BlameConfig, RetakeConfig } from './check-config.js'
 
 /** The configuration, with absolute paths. */
@@ -15,7 +15,7 @@ interface Project
 }
 
 /** Defaults of `retake blame`; the path of the simulator is absolute. */
-export interface ProjectBlame extends Omit<BlameConfig, 'oracle' | 'free'> {
+interface ProjectBlame extends Omit<BlameConfig, 'oracle' | 'free'> {
   readonly oracle?: OracleSource
   readonly free: readonly string[]
 }

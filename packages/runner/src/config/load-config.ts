@@ -4,17 +4,25 @@ import { pathToFileURL } from 'node:url'
 import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
 import { defined } from '@retake/tape'
 import { cliErrors } from '../errors.js'
-import type { OracleSource } from '../oracle/make-oracle.js'
-import { type BlameConfig, checkConfig, type RetakeConfig } from './check-config.js'
-import { DEFAULTS, type ProjectBlame, useProject } from './define-config.js'
+import type { OracleSource } from './oracle-source.js'
+import { checkConfig, type RetakeConfig } from './check-config.js'
+import { DEFAULTS, useProject } from './define-config.js'
 import { findConfig } from './find-config.js'
 
 /** Loads the configuration of a folder's project, if any, for the rest of this process. */
 export async function loadConfig(from: string): Promise<void> {
   const file = findConfig(from)
   if (file === undefined) return
-  const config = checkConfig(file, await read(file))
-  const { runs, matchers = [], redact = [], oracle, blame, ...others } = config
+  let content: unknown
+  try {
+    if (file.endsWith('.json')) content = JSON.parse(readFileSync(file, 'utf8'))
+    else content = await importDefault(file)
+  } catch (error) {
+    throw cliErrors.CONFIG_UNREADABLE(file, positionIn(file, error), error)
+  }
+  const config = checkConfig(file, content)
+  const { runs, matchers = [], redact = [], oracle, blame = {}, ...others } = config
+  const { free = [], simulator } = blame
   const recorded = config.recording?.redact
   const folder = path.dirname(file)
   useProject({
@@ -28,7 +36,12 @@ export async function loadConfig(from: string): Promise<void> {
     ),
     folder,
     ...oracleOf(oracle, file, ['oracle']),
-    blame: blameOf(blame ?? {}, file),
+    blame: {
+      ...blame,
+      ...oracleOf(blame.oracle, file, ['blame', 'oracle']),
+      free: typeof free === 'string' ? [free] : free,
+      ...(simulator !== undefined && { simulator: path.resolve(folder, simulator) }),
+    },
   })
 }
 
@@ -42,18 +55,6 @@ function rulesOf(rules: readonly RedactRule[], file: string, member: string): Re
   })
 }
 
-function blameOf(
-  { oracle, free = [], simulator, ...numbers }: BlameConfig,
-  file: string,
-): ProjectBlame {
-  return {
-    ...numbers,
-    ...oracleOf(oracle, file, ['blame', 'oracle']),
-    free: typeof free === 'string' ? [free] : free,
-    ...(simulator !== undefined && { simulator: path.resolve(path.dirname(file), simulator) }),
-  }
-}
-
 /** Identifies a function by its location, because it is called in another thread. */
 function oracleOf(
   oracle: RetakeConfig['oracle'],
@@ -62,15 +63,6 @@ function oracleOf(
 ): { readonly oracle?: OracleSource } {
   if (oracle === undefined) return {}
   return { oracle: typeof oracle === 'string' ? oracle : { file, member } }
-}
-
-async function read(file: string): Promise<unknown> {
-  try {
-    if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
-    return await importDefault(file)
-  } catch (error) {
-    throw cliErrors.CONFIG_UNREADABLE(file, positionIn(file, error), error)
-  }
 }
 
 /** `:3:7` if the stack of the error leads into the file, else empty. */

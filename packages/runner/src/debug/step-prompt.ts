@@ -262,21 +262,21 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
   const name = stack.find(({ isUser }) => isUser)?.name
   const { lane } = position.moment
   const facts = `${name ? ` in ${name}` : ''}${lane > 0 ? ` · lane ${lane}` : ''}`
+  // The end of a long path is more useful than its beginning.
+  const path = location === undefined ? '' : locationText(location)
+  const room = width - facts.length
+  const shownPath = path.length > room && room > 1 ? `…${path.slice(1 - room)}` : path
   return linesOf(
     head,
     !position.isDirect &&
       wrap('none of your code ran for this answer alone; the next line that ran:', width),
     location
-      ? `${paint('cyan', endOf(locationText(location), width - facts.length))}${facts}`
+      ? `${paint('cyan', shownPath)}${facts}`
       : `none of your code is on the stack at this moment${facts}`,
     location && sourceExcerpt(location, look),
     ...watchLines(watches, look),
   )
 }
-
-/** The end of a long path is more useful than its beginning. */
-const endOf = (text: string, length: number): string =>
-  text.length > length && length > 1 ? `…${text.slice(1 - length)}` : text
 
 /** Marks changed values without relying on colors. */
 const watchLines = (watches: readonly Watched[], { paint, width }: Look): string[] =>

@@ -34,11 +34,19 @@ export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look
   const { location } = stop
   const frame = stop.frames.find(({ isUser }) => isUser)
+  // Without a source map, the compiled code is shown.
+  const folders = location ? fromHere(location.file).split(path.sep).slice(0, -1) : []
+  const isCompiled =
+    location?.mapped === false &&
+    /\.[cm]?js$/.test(location.file) &&
+    folders.some((folder) => COMPILED.test(folder))
   return [
     ...(location
       ? [
           `${paint('cyan', locationText(location))}${frame?.name ? ` in ${frame.name}` : ''}`,
-          ...compiledNote(location),
+          ...(isCompiled
+            ? ['(compiled JavaScript without a source map: this is not the line that was written)']
+            : []),
           '',
           ...sourceExcerpt(location, look),
         ]
@@ -95,15 +103,6 @@ export const locationText = ({ file, line, column }: CodeLocation): string =>
   `${fromHere(file)}:${line}:${column}`
 
 const COMPILED = /^(dist|build|out|lib)$/
-
-/** Without a source map, the compiled code is shown. */
-function compiledNote({ file, mapped }: CodeLocation): string[] {
-  const folders = fromHere(file).split(path.sep).slice(0, -1)
-  const isCompiled = !mapped && /\.[cm]?js$/.test(file) && folders.some((f) => COMPILED.test(f))
-  return isCompiled
-    ? ['(compiled JavaScript without a source map: this is not the line that was written)']
-    : []
-}
 
 export function stopJson({ frames, asyncFrames, location, position, isDirect }: Stop): unknown {
   const frameJson = ({ name, location: at, isUser, variables }: StackFrame): unknown => ({

@@ -2,24 +2,11 @@ import { Deadline } from '@retake/tape/format'
 import { usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import {
-  undecided,
-  type OracleCheck,
-  type Judge,
-  type Judgement,
-  type RunOutcome,
-} from './oracle.js'
+import { undecided, type OracleCheck, type Judge, type Judgement } from './oracle.js'
+import type { FunctionLocation, RunOutcome } from '../config/oracle-source.js'
 import { fromHere } from '../terminal/terminal.js'
 import { hashOfCode } from '../agent/source-code.js'
 import { runnerEntry } from '../package-root.js'
-
-/** Location of a user's function: the default export of a file, or a member of it. */
-export interface FunctionLocation {
-  /** Absolute. */
-  readonly file: string
-  /** Empty for the default export itself; `['oracle']` in a configuration. */
-  readonly member: readonly string[]
-}
 
 export interface ToThread {
   readonly outcome: RunOutcome
@@ -54,22 +41,6 @@ class FunctionThreads {
       return idle
     }
     this.#count++
-    const worker = this.#start()
-    using deadline = new Deadline({ ms: LOAD_MS })
-    const said = await threadAnswer(worker, deadline.signal)
-    if ('ready' in said) return worker
-    await worker.terminate()
-    return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
-  }
-
-  /** Returns the thread to the pool. An idle thread does not keep the process alive. */
-  release(worker: Worker): void {
-    worker.unref()
-    this.#idle.push(worker)
-    this.#waiting.shift()?.()
-  }
-
-  #start(): Worker {
     const worker = new Worker(runnerEntry('function-thread'), {
       workerData: this.location,
       execArgv: [],
@@ -82,7 +53,18 @@ class FunctionThreads {
       if (at >= 0) this.#idle.splice(at, 1)
       this.#waiting.shift()?.()
     })
-    return worker
+    using deadline = new Deadline({ ms: LOAD_MS })
+    const said = await threadAnswer(worker, deadline.signal)
+    if ('ready' in said) return worker
+    await worker.terminate()
+    return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
+  }
+
+  /** Returns the thread to the pool. An idle thread does not keep the process alive. */
+  release(worker: Worker): void {
+    worker.unref()
+    this.#idle.push(worker)
+    this.#waiting.shift()?.()
   }
 }
 

@@ -50,10 +50,11 @@ async function request(
   signal: AbortSignal,
 ): Promise<{ readonly text: string } | ChatSilence> {
   const hidden = (text: string): string => (key ? text.replaceAll(key, '***') : text)
+  const path = /\/chat\/completions\/?$/.test(url) ? '' : '/chat/completions'
   let response: Response
   let body: string
   try {
-    response = await fetch(completionsOf(url), {
+    response = await fetch(path === '' ? url : url.replace(/\/+$/, '') + path, {
       method: 'POST',
       redirect: 'manual',
       signal,
@@ -97,9 +98,6 @@ async function readBounded(response: Response): Promise<string | undefined> {
   return Buffer.concat(chunks).toString()
 }
 
-const completionsOf = (url: string): string =>
-  /\/chat\/completions\/?$/.test(url) ? url : `${url.replace(/\/+$/, '')}/chat/completions`
-
 const contentOf = (body: string): string | undefined =>
   attempt(() => {
     const { choices } = JSON.parse(body) as {
@@ -108,31 +106,6 @@ const contentOf = (body: string): string | undefined =>
     const content = choices?.[0]?.message?.content
     return typeof content === 'string' ? content : undefined
   })
-
-/** How often a judge gave the same verdict when its options were swapped. */
-export class Agreement {
-  #votes = 0
-  #agreed = 0
-
-  /** Ignores judgements without votes, or in which the judge was silent. */
-  add({ votes }: Judgement): void {
-    if (votes === undefined || votes.includes('undefined')) return
-    this.#votes++
-    if (votes.every((vote) => vote === votes[0])) this.#agreed++
-  }
-
-  /** Undefined if nothing was judged. */
-  get rate(): number | undefined {
-    return this.#votes === 0 ? undefined : this.#agreed / this.#votes
-  }
-
-  /** `the judge agreed with itself 17 of 18 times`; undefined if it was not used. */
-  get text(): string | undefined {
-    return this.#votes === 0
-      ? undefined
-      : `the judge agreed with itself ${this.#agreed} of ${this.#votes} times`
-  }
-}
 
 /** The middle of longer texts is left out. */
 const TEXT_MAX = 100_000
@@ -233,7 +206,13 @@ export function judgeCheck(
           return voteOf(await requestChat(endpoint, prompt, signal), first)
         }),
       )
-      return { ...verdictOf(votes), votes: votes.map(({ verdict }) => verdict) }
+      const verdicts = { votes: votes.map(({ verdict }) => verdict) }
+      const silent = votes.find(({ verdict }) => verdict === 'undefined')
+      const [one, other] = votes
+      if (silent !== undefined) return { ...silent, ...verdicts }
+      return one === undefined || one.verdict !== other?.verdict
+        ? { ...undecided('the judge says the opposite when its options are swapped'), ...verdicts }
+        : { ...one, reason: `the judge says ${one.verdict}, in both orders`, ...verdicts }
     },
   }
 }
@@ -267,15 +246,6 @@ function voteOf(said: { readonly text: string } | ChatSilence, first: FirstOptio
   const shown = JSON.stringify(clipText(said.text.trim(), SHOWN_MAX))
   if (letter === undefined) return undecided(`the judge answered ${shown}, neither A nor B`)
   return judged((letter.toUpperCase() === 'A') === (first === 'meets'), '')
-}
-
-function verdictOf(votes: readonly Judgement[]): Judgement {
-  const silent = votes.find(({ verdict }) => verdict === 'undefined')
-  const [one, other] = votes
-  if (silent !== undefined) return silent
-  if (one === undefined || one.verdict !== other?.verdict)
-    return undecided('the judge says the opposite when its options are swapped')
-  return { ...one, reason: `the judge says ${one.verdict}, in both orders` }
 }
 
 /** Task of an agent: the first user message to a model. */

@@ -4,24 +4,23 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { clipText, errorName, getPath, readPath, type Tape, defined, attempt } from '@retake/tape'
 import {
+  Agreement,
   functionAnswer,
-  type OracleFunction,
   undecided,
   type OracleCheck,
   judged,
   type Judgement,
   type Oracle,
   readOutcome,
-  type RunOutcome,
-  type Verdict,
 } from './oracle.js'
 import { expectedText } from './suggest-oracle.js'
-import { functionCheck, type FunctionLocation } from './function-threads.js'
-import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
+import { functionCheck } from './function-threads.js'
+import { judgeCheck, type JudgeOptions, taskOf } from './judge.js'
 import { RetakeError } from '@retake/engine/errors'
 import { hashOfCode } from '../agent/source-code.js'
 import { runShellCommand } from '../agent/run-command.js'
 import { project } from '../config/define-config.js'
+import type { OracleSource, RunOutcome, Verdict } from '../config/oracle-source.js'
 import { isDeepStrictEqual } from 'node:util'
 
 export const ORACLE_OPTIONS: Verb['options'] = {
@@ -32,9 +31,6 @@ export const ORACLE_OPTIONS: Verb['options'] = {
   '--judge-url <url>': 'address of the model for judge:…',
   '--judge-model <name>': 'name of the model for judge:…',
 }
-
-/** A text as for `--oracle`, a function in a configuration, or a function of this process. */
-export type OracleSource = string | FunctionLocation | OracleFunction
 
 /** The check in the form of `--oracle`, even if given as `--expect`. */
 export function oracleText(options: Options): string | undefined {
@@ -55,30 +51,25 @@ export async function givenOracle(
   otherwise?: OracleSource,
 ): Promise<Oracle | undefined> {
   const given = oracleText(options)
-  const { folder, oracle } = project()
+  const { folder, oracle, judge = {} } = project()
   if (given === 'config' && oracle === undefined)
     throw usageError('The project has no oracle.', 'Set `oracle` in retake.config.ts.')
   const source = given === 'config' ? oracle : (given ?? otherwise)
   if (source === undefined) return undefined
   const seconds = options.number('oracle-timeout', SECONDS)
-  return makeOracle(source, {
-    recorded,
-    timeoutMs: seconds === undefined ? undefined : 1000 * seconds,
-    judge: judgeOf(options),
-    folder: given === undefined || given === 'config' ? folder : undefined,
-  })
-}
-
-function judgeOf(options: Options): JudgeOptions {
   const url = options.text('judge-url')
   const model = options.text('judge-model')
   // A key is only sent to the address in the configuration that names it.
-  const configured = project().judge ?? {}
-  const { apiKeyEnv: _, ...keyless } = configured
-  return {
-    ...(url === undefined || url === configured.url ? configured : keyless),
-    ...defined({ url, model }),
-  }
+  const { apiKeyEnv: _, ...keyless } = judge
+  return makeOracle(source, {
+    recorded,
+    timeoutMs: seconds === undefined ? undefined : 1000 * seconds,
+    judge: {
+      ...(url === undefined || url === judge.url ? judge : keyless),
+      ...defined({ url, model }),
+    },
+    folder: given === undefined || given === 'config' ? folder : undefined,
+  })
 }
 
 export interface OracleOptions {
@@ -360,10 +351,12 @@ function commandCheck(command: string): OracleCheck {
   if (command.trim() === '')
     throw usageError('The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
   const shown = clipText(command, SHOWN_MAX)
+  // Words that may be files the command reads: another script under the same name is another oracle.
+  const files = command.replaceAll(/>{1,2}\s*[^\s;|&]+/g, ' ').split(/[\s"'`;|&()<=$]+/)
   return {
-    key: hashOfCode(filesIn(command)),
+    key: hashOfCode(files),
     judge: async (outcome, signal) => {
-      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, files } = outcome
+      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape } = outcome
       const { code, stderr } = await runShellCommand(command, [], {
         cwd: process.cwd(),
         shell: true,
@@ -371,7 +364,7 @@ function commandCheck(command: string): OracleCheck {
         signal,
         env: {
           ...process.env,
-          ...defined({ RETAKE_TAPE: tape, RETAKE_FILES: files }),
+          ...defined({ RETAKE_TAPE: tape, RETAKE_FILES: outcome.files }),
           ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
         },
       })
@@ -385,13 +378,6 @@ function commandCheck(command: string): OracleCheck {
     },
   }
 }
-
-/**
- * Words of a command that may be files it reads. They are part of the key, because another script
- * under the same name is another oracle.
- */
-const filesIn = (command: string): string[] =>
-  command.replaceAll(/>{1,2}\s*[^\s;|&]+/g, ' ').split(/[\s"'`;|&()<=$]+/)
 
 /** A code file is loaded and called, not run as a command. */
 function fileCheck(text: string, folder: string): Promise<OracleCheck> | undefined {

@@ -1,33 +1,38 @@
-import type { Agreement } from './judge.js'
 import path from 'node:path'
 import { planOverlay } from '@retake/engine/plans'
-import { clipText, defined, type RecordedError, type Tape, attempt } from '@retake/tape'
+import { clipText, defined, type Tape, attempt } from '@retake/tape'
+import type { RunOutcome, Verdict } from '../config/oracle-source.js'
 import { viewRun } from '../runs/view-run.js'
-
-export interface RunOutcome {
-  readonly stdout: string
-  /** stdout as raw bytes, if known; used for commands. */
-  readonly stdoutBytes?: Uint8Array
-  readonly stderr?: string
-  /** True if it ended by itself, neither killed nor abandoned. */
-  readonly ended: boolean
-  readonly exitCode?: number
-  readonly signal?: string
-  readonly error?: Pick<RecordedError, 'class' | 'message'> & Partial<Pick<RecordedError, 'name'>>
-  /** Return value of `record()`. */
-  readonly result?: unknown
-  readonly tape?: string
-  /** The folder it ran in; for a fork, only with files written by it or its parents. */
-  readonly files?: string
-}
-
-/** `undefined`: undecided, counts as neither. */
-export type Verdict = 'pass' | 'fail' | 'undefined'
 
 export interface Judgement {
   readonly verdict: Verdict
   readonly reason: string
   readonly votes?: readonly Verdict[]
+}
+
+/** How often a judge gave the same verdict when its options were swapped. */
+export class Agreement {
+  #votes = 0
+  #agreed = 0
+
+  /** Ignores judgements without votes, or in which the judge was silent. */
+  add({ votes }: Judgement): void {
+    if (votes === undefined || votes.includes('undefined')) return
+    this.#votes++
+    if (votes.every((vote) => vote === votes[0])) this.#agreed++
+  }
+
+  /** Undefined if nothing was judged. */
+  get rate(): number | undefined {
+    return this.#votes === 0 ? undefined : this.#agreed / this.#votes
+  }
+
+  /** `the judge agreed with itself 17 of 18 times`; undefined if it was not used. */
+  get text(): string | undefined {
+    return this.#votes === 0
+      ? undefined
+      : `the judge agreed with itself ${this.#agreed} of ${this.#votes} times`
+  }
 }
 
 /** Decides whether an outcome passes. */
@@ -40,14 +45,6 @@ export interface Oracle {
   /** How consistent the judge was so far; missing without a judge. */
   readonly agreement?: Agreement
 }
-
-export type OracleAnswer =
-  | boolean
-  | Verdict
-  | { readonly verdict: Verdict; readonly reason?: string }
-
-/** An oracle that the user wrote: the default export of a file, or `oracle` in a configuration. */
-export type OracleFunction = (outcome: RunOutcome) => OracleAnswer | Promise<OracleAnswer>
 
 export const judged = (passes: boolean, reason: string): Judgement => ({
   verdict: passes ? 'pass' : 'fail',
@@ -75,13 +72,11 @@ export function functionAnswer(answer: unknown): Judgement {
         reason: typeof reason === 'string' ? reason : `the oracle said ${verdict}`,
       }
   }
+  const json = attempt(() => JSON.stringify(answer) ?? String(answer), typeof answer)
   return undecided(
-    `the oracle answered ${shown(answer)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
+    `the oracle answered ${clipText(json, SHOWN_MAX)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
   )
 }
-
-const shown = (answer: unknown): string =>
-  attempt(() => clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX), typeof answer)
 
 /** One kind of oracle, without timeout and checks for broken runs. */
 export interface OracleCheck {
@@ -94,12 +89,6 @@ export interface OracleCheck {
   readonly key?: string
   readonly timeoutMs?: number
 }
-
-const outcomeError = ({ class: className, name, message }: RecordedError) => ({
-  class: className,
-  name,
-  message,
-})
 
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
@@ -121,7 +110,9 @@ export function readOutcome(tape: Tape): RunOutcome {
     stderr: written('stderr').toString(),
     ended: exit !== undefined && exit.signal === undefined,
     ...defined({ exitCode, signal: exit?.signal, result }),
-    ...(exit?.error && { error: outcomeError(exit.error) }),
+    ...(exit?.error && {
+      error: { class: exit.error.class, name: exit.error.name, message: exit.error.message },
+    }),
     tape: tape.path,
     files: filesOf(tape),
   }

@@ -28,18 +28,14 @@ export class RangeFinder {
 
   /** An offset before which nothing changed since the last text, outside of any range or escape. */
   #knownUntil(text: string): number {
-    const same = commonLength(this.#text, text) - MARGIN
+    const most = Math.min(this.#text.length, text.length)
+    let common = 0
+    while (common < most && this.#text.charCodeAt(common) === text.charCodeAt(common)) common++
+    const same = common - MARGIN
     const quote = same <= 0 ? -1 : text.lastIndexOf('"', same)
     const across = this.#ranges.find(([start, end]) => start < quote && end > quote)
     return Math.max(0, across?.[0] ?? quote)
   }
-}
-
-function commonLength(a: string, b: string): number {
-  const most = Math.min(a.length, b.length)
-  let length = 0
-  while (length < most && a.charCodeAt(length) === b.charCodeAt(length)) length++
-  return length
 }
 
 /** Characters of a text; the end is exclusive. */

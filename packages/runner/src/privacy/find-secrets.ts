@@ -90,7 +90,8 @@ function searchBytes(file: string): ScannedFile {
     const piece = searchPiece(file, bytes, linesBefore)
     for (const finding of piece.findings) findings.set(finding.where, finding)
     for (const finding of piece.possible) possible.set(finding.where, finding)
-    linesBefore += linesIn(bytes.subarray(0, PIECE_BYTES))
+    const own = bytes.subarray(0, PIECE_BYTES)
+    for (let end = own.indexOf(10); end >= 0; end = own.indexOf(10, end + 1)) linesBefore += 1
   }
   return {
     findings: [...findings.values()],
@@ -129,12 +130,6 @@ function isText(bytes: Buffer): boolean {
   const start = bytes.subarray(0, START_BYTES)
   // The last character may be incomplete.
   return [0, 1, 2, 3].some((cut) => isUtf8(start.subarray(0, start.length - cut)))
-}
-
-function linesIn(bytes: Buffer): number {
-  let lines = 0
-  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines += 1
-  return lines
 }
 
 function ruleOf(before: string): SecretRule {

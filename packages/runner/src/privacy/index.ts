@@ -9,7 +9,7 @@ export {
 } from './find-secrets.js'
 export { maskFindings, maskStates } from './mask-states.js'
 export { rewriteLineage } from './mask.js'
-export { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
+export { PersonalData, type PersonalRules, withPseudonyms } from './find-personal-data.js'
 export { redactRun, tapeLineage } from './redact-run.js'
 export { originalOf, restoreOriginal, vaultOf, writeVault } from './vault.js'
 export { scrubRun } from './scrub-run.js'

@@ -58,18 +58,16 @@ export const maskStates = (states: readonly CapturedState[], mask: Mask): Captur
   })
 
 function withoutHalves(value: unknown, mask: Mask): unknown {
-  if (typeof value === 'string') return withoutEnd(value)
+  if (typeof value === 'string') {
+    const cut = CUT.exec(value)
+    return cut === null ? value : starEnd(value.slice(0, cut.index)) + cut[0]
+  }
   if (Array.isArray(value)) return value.map((each) => withoutHalves(each, mask))
   if (typeof value !== 'object' || value === null) return value
   if (isBytes(value)) return { ...value, hex: maskedHex(value, mask) }
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [key, withoutHalves(member, mask)]),
   )
-}
-
-const withoutEnd = (text: string): string => {
-  const cut = CUT.exec(text)
-  return cut === null ? text : starEnd(text.slice(0, cut.index)) + cut[0]
 }
 
 function starEnd(text: string): string {

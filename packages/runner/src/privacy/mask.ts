@@ -180,7 +180,12 @@ export class Mask {
   /** Masks every text in a value, including member names. Long numbers that match become null. */
   deep(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
-    if (typeof value === 'number') return this.#number(value)
+    if (typeof value === 'number') {
+      // Small numbers, such as times and counts, are not personal.
+      if (Math.abs(value) < 1e6 || !this.matches(String(value))) return value
+      this.hidden += 1
+      return null
+    }
     // No callbacks: each level of a record would need several frames of the stack.
     if (Array.isArray(value)) {
       const list: unknown[] = []
@@ -238,13 +243,6 @@ export class Mask {
       return at
     }
     return ranges.map(([start, end]) => [byteAt(start), byteAt(end)])
-  }
-
-  /** Small numbers, such as times and counts, are not personal. */
-  #number(value: number): number | null {
-    if (Math.abs(value) < 1e6 || !this.matches(String(value))) return value
-    this.hidden += 1
-    return null
   }
 }
 

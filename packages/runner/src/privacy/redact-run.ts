@@ -31,7 +31,10 @@ export function redactRun(file: string, patterns: readonly Pattern[], folder: st
     const into = mkdtempSync(path.join(folder, 'round-'))
     const files = rewriteLineage(line, into, rewritingOf(changed, mask))
     const left = blankRemaining(files.at(-1) ?? '', mask, degrees, changed)
-    if (left === 0) return { files, mask, blanked: blankedSteps(degrees) }
+    if (left === 0) {
+      const blanked = [...degrees].flatMap(([label, degree]) => (degree === 'matches' ? [] : label))
+      return { files, mask, blanked }
+    }
     if (round > DEGREES.length) throw cliErrors.REDACTION_INCOMPLETE(left)
   }
 }
@@ -68,9 +71,6 @@ function blankRemaining(
   mask.hidden = Math.max(hidden, mask.hidden)
   return left
 }
-
-const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
-  [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
 
 /**
  * Reads a run as the viewer does, decompressed and with joined streams, and finds steps that still

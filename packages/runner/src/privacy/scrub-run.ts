@@ -7,7 +7,7 @@ import { rewriteLineage } from './mask.js'
 import { redactRun, tapeLineage } from './redact-run.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { ownSecrets, refuseSecrets } from './find-secrets.js'
-import { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
+import { PersonalData, type PersonalRules, withPseudonyms } from './find-personal-data.js'
 import {
   isTrustedRun,
   type Pattern,

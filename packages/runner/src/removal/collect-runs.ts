@@ -3,7 +3,7 @@ import { type RetainedRun, refusedRuns, removeRuns, RunFamily } from './remove-r
 import { statSync } from 'node:fs'
 import { type RunStatus, count, plural } from '@retake/tape/present'
 import { project } from '../config/define-config.js'
-import { parseAge } from '../command-line/quantities.js'
+import { parseAge } from '../parse-age.js'
 
 import type { RunStore } from '../runs/run-store.js'
 import type { RunSummary } from '../runs/run-summary.js'

@@ -104,7 +104,7 @@ export class RunIndexFile<Row extends object> {
     if (!this.#isThere && this.#bytesRead < WORTH_BYTES) return
     const isSaved = attempt(() => {
       if (isFresh) appendFileSync(this.path, textOf(this.#added.values()))
-      else this.#rewrite(lines)
+      else replacePrivateFile(this.path, this.#header() + textOf(lines.values()))
       return true
     })
     if (isSaved !== true) return
@@ -112,10 +112,6 @@ export class RunIndexFile<Row extends object> {
     this.#isThere = true
     this.#added.clear()
     this.#bytesRead = 0
-  }
-
-  #rewrite(lines: ReadonlyMap<string, IndexLine<Row>>): void {
-    replacePrivateFile(this.path, this.#header() + textOf(lines.values()))
   }
 
   #load(): Map<string, IndexLine<Row>> {

@@ -150,7 +150,12 @@ export class RunStore {
       return known
     }
     for (const id of ids) {
-      const second = SECOND.exec(id)?.[0] ?? secondText(startOf(id))
+      const second =
+        SECOND.exec(id)?.[0] ??
+        new Date(startOf(id))
+          .toISOString()
+          .replaceAll(/[-:]|\..*/g, '')
+          .replace('T', '-')
       const others = bySecond.get(second)
       if (others === undefined) bySecond.set(second, [id])
       else others.push(id)
@@ -208,11 +213,6 @@ const LAST = /^last(?::(?<status>done|failed|killed|stopped|recording))?(?:~(?<b
 const CHILD = /^(?<run>.+)-(?<event>\d{1,9})$/s
 /** The start time in an id such as `20261115-093012-kqzt`. */
 const SECOND = /^\d{8}-\d{6}/
-const secondText = (epochMs: number): string =>
-  new Date(epochMs)
-    .toISOString()
-    .replaceAll(/[-:]|\..*/g, '')
-    .replace('T', '-')
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const isFile = (name: string): boolean =>
   statSync(name, { throwIfNoEntry: false })?.isFile() ?? false

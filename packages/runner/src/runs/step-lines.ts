@@ -25,6 +25,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
   const exchange = step.exchange()
   const call = step.call()
   const mcp = step.mcp()
+  const status = exchange?.response ? ` · ${exchange.response.status}` : ''
   return linesOf(
     `${paint('bold', `step ${step.label}`)}  ${printableLine(step.title)}`,
     ...wrap(factLine(step), width),
@@ -32,7 +33,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
     step.guard !== undefined && wrap(printable(guardLine(step.guard)), width),
     step.within.length > 0 && `in ${scopePath(step)}`,
     step.error !== undefined && `${paint('red', 'error')} ${printable(step.error)}`,
-    exchange && mcp && carrierLine(exchange),
+    exchange && mcp && `${exchange.request.method} ${exchange.request.url}${status}`,
     exchange && !mcp && exchangeLines(exchange, paint),
     call && [
       ...section('arguments', shown(call.args), paint),
@@ -101,9 +102,6 @@ function exchangeLines(exchange: Exchange, paint: Paint): string[] {
         )),
   ]
 }
-
-const carrierLine = ({ request, response }: Exchange): string =>
-  [`${request.method} ${request.url}`, ...(response ? [`${response.status}`] : [])].join(' · ')
 
 const notificationText = ({ method, params }: McpNotification): string =>
   `${method} ${params === undefined ? '' : JSON.stringify(params)}`.trimEnd()

@@ -130,7 +130,11 @@ export function outsideSockets({
   sockets: allowed = [],
 }: Confinement): OutsideSockets {
   if (network === 'open' || read === undefined) return { visible: [], isComplete: true }
-  const names = localSockets().filter((name) => !allowed.includes(name))
+  // Paths of listening sockets in this network namespace.
+  const names = attempt(() => outsideRuns(() => readFileSync('/proc/net/unix', 'utf8')), '')
+    .split('\n')
+    .flatMap((line) => /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ ([^@].*)$/.exec(line)?.[1] ?? [])
+    .filter((name) => !allowed.includes(name))
   const sockets = names
     .map((name) => ({ name, ...resolvePath(name) }))
     .filter(({ name, real = name }) =>
@@ -144,12 +148,6 @@ export function outsideSockets({
       sockets.every(({ stats }) => stats?.isSocket() === true && stats.nlink === 1),
   }
 }
-
-/** Paths of listening sockets in this network namespace. */
-const localSockets = (): string[] =>
-  attempt(() => outsideRuns(() => readFileSync('/proc/net/unix', 'utf8')), '')
-    .split('\n')
-    .flatMap((line) => /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ ([^@].*)$/.exec(line)?.[1] ?? [])
 
 /** `/proc` is read-only for root, who could otherwise change kernel settings. */
 const devices = (): string[] => [

@@ -11,7 +11,16 @@ import type {
   ValueDiff,
 } from '@retake/tape/diff'
 import { cost, duration, localTime, plural, valueTexts } from '@retake/tape/present'
-import { cutTo, type Look, printable, type Style, tableLines, wrap, wrapFacts } from './terminal.js'
+import {
+  linesOf,
+  cutTo,
+  type Look,
+  printable,
+  type Style,
+  tableLines,
+  wrap,
+  wrapFacts,
+} from './terminal.js'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import type { RunComparison } from '@retake/tape'
@@ -68,14 +77,6 @@ function cut(text: string, start: number, end: number, width: number): Excerpt {
 const oneLine = (text: string): string =>
   printable(text.replaceAll('\n', '⏎').replaceAll('\t', ' '))
 
-function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
-  const { a, b } = diff
-  const line = (letter: string, { id, name, startedAt }: RunSide): string =>
-    `${paint('bold', letter)}  ${cutTo(`${id}  ${localTime(startedAt)}  ${printable(name)}`, width - 3)}`
-  const descent = descentText(diff)
-  return [line('a', a), line('b', b), ...(descent === undefined ? [] : [descent])]
-}
-
 export function descentText({ a, b, shared }: RunDiff): string | undefined {
   if (shared === undefined) return undefined
   const events = plural(shared.events, 'event')
@@ -84,19 +85,17 @@ export function descentText({ a, b, shared }: RunDiff): string | undefined {
   return `both branched off ${shared.run} and share ${events}`
 }
 
-function totalsLines(diff: RunDiff, { paint, width }: Look): string[] {
-  const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
-  const rows = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
-  return tableLines([header, ...rows], width)
-}
-
 /** Totals that at least one of the runs has, then how each run ended. */
 export function totalsOf({ a, b }: RunDiff): RunComparison['totals'][number][] {
   const sums = FACTS.map(({ name, read, show }) => {
     const [left, right] = [read(a), read(b)]
     const isKnown = left !== undefined && right !== undefined && left !== right
-    const by = isKnown ? change(left, right, show) : ''
-    return { name, a: show(left), b: show(right), ...(by !== '' && { change: by }) }
+    const shown = { name, a: show(left), b: show(right) }
+    if (!isKnown || left === -1 || right === -1) return shown
+    const by = show(Math.abs(right - left))
+    // `<`: too small to show digits.
+    const change = by.startsWith('<') ? '≈ same' : `${right > left ? '+' : '-'}${by}`
+    return { ...shown, change }
   })
   return [
     ...sums.filter((sum) => sum.a !== '' || sum.b !== ''),
@@ -137,14 +136,6 @@ const FACTS: readonly Fact[] = [
     show: (value) => (value === undefined ? '' : duration(value)),
   },
 ]
-
-function change(left: number, right: number, show: Fact['show']): string {
-  if (left === -1 || right === -1) return ''
-  const by = show(Math.abs(right - left))
-  // Too small to show digits.
-  if (by.startsWith('<')) return '≈ same'
-  return `${right > left ? '+' : '-'}${by}`
-}
 
 function endOf({ exit, status }: RunSide): string {
   if (exit?.error !== undefined) return exit.error.name
@@ -191,16 +182,17 @@ export function valueSides(
 }
 
 /** Text of a message after its role; undefined if the value is not a message. */
-const shownMessage = (value: unknown): string | undefined =>
-  isMessage(value) ? `${value.role}: ${value.parts.map(partText).join('\n')}` : undefined
+function shownMessage(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !('role' in value && 'parts' in value))
+    return undefined
+  const { role, parts } = value as ShownMessage
+  return `${role}: ${parts.map(partText).join('\n')}`
+}
 
 interface ShownMessage {
   readonly role: string
   readonly parts: readonly Readonly<Record<string, unknown>>[]
 }
-
-const isMessage = (value: unknown): value is ShownMessage =>
-  typeof value === 'object' && value !== null && 'role' in value && 'parts' in value
 
 function partText({ text, name, args, content, ...rest }: ShownMessage['parts'][number]): string {
   if (typeof text === 'string') return text
@@ -303,17 +295,37 @@ const STEPS_MAX = 40
 const LINES_MAX = 12
 
 export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
-  return [
-    ...sideLines(diff, look),
+  const { toolLists, outcome } = diff
+  const { paint, width } = look
+  const side = (letter: string, { id, name, startedAt }: RunSide): string =>
+    `${paint('bold', letter)}  ${cutTo(`${id}  ${localTime(startedAt)}  ${printable(name)}`, width - 3)}`
+  const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
+  const totals = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
+  // Steps that differ only in the tools, which are listed above them, are not repeated.
+  const steps = diff.steps.filter(
+    ({ a, change, fields }) =>
+      toolLists.length === 0 ||
+      change !== 'changed' ||
+      a?.kind !== 'mcp' ||
+      !fields.every(({ path }) => path.startsWith('result.tools')),
+  )
+  const shown = look.full ? steps : steps.slice(0, STEPS_MAX)
+  const rest = steps.length - shown.length
+  return linesOf(
+    side('a', diff.a),
+    side('b', diff.b),
+    descentText(diff),
     '',
-    ...totalsLines(diff, look),
+    ...tableLines([header, ...totals], width),
     '',
     ...verdict(diff, look),
-    ...diff.toolLists.flatMap((list) => ['', ...toolListLines(list, look)]),
-    ...stepsLines(diff, look),
+    ...toolLists.flatMap((list) => ['', ...toolListLines(list, look)]),
+    ...shown.flatMap((step) => ['', ...stepDiffLines(step, look)]),
+    rest > 0 && ['', `… ${plural(rest, 'more step')} (--full shows all, --step N one)`],
     ...outputLines(diff.output, look),
-    ...outcomeLines(diff.outcome, look),
-  ]
+    outcome.length > 0 && ['', paint('bold', 'outcome')],
+    ...outcome.flatMap((each) => fieldLines(each, look)),
+  )
 }
 
 function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): string[] {
@@ -343,22 +355,6 @@ export function locationOf(first: FirstDivergence): string {
   return path === undefined ? `${label}, in another order` : `${label}, ${path}`
 }
 
-function stepsLines({ steps: all, toolLists }: RunDiff, look: DiffLook): string[] {
-  const steps = toolLists.length === 0 ? all : all.filter((step) => !isToolList(step))
-  const shown = look.full ? steps : steps.slice(0, STEPS_MAX)
-  const rest = steps.length - shown.length
-  return [
-    ...shown.flatMap((step) => ['', ...stepDiffLines(step, look)]),
-    ...(rest > 0 ? ['', `… ${plural(rest, 'more step')} (--full shows all, --step N one)`] : []),
-  ]
-}
-
-/** True if a step differs only in the tools, which are listed above it. */
-const isToolList = ({ a, change, fields }: StepDiff): boolean =>
-  change === 'changed' &&
-  a?.kind === 'mcp' &&
-  fields.every(({ path }) => path.startsWith('result.tools'))
-
 function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
   const { paint, full } = look
   return (['stdout', 'stderr'] as const).flatMap((stream) => {
@@ -373,11 +369,6 @@ function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
       ...(rest > 0 ? [`  … ${plural(rest, 'more line')} (--full shows all)`] : []),
     ]
   })
-}
-
-function outcomeLines(outcome: readonly ValueDiff[], look: DiffLook): string[] {
-  if (outcome.length === 0) return []
-  return ['', look.paint('bold', 'outcome'), ...outcome.flatMap((each) => fieldLines(each, look))]
 }
 
 function toolListLines(

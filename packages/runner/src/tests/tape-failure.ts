@@ -76,25 +76,20 @@ export class TapeFailure extends Error {
 
   constructor(message: string, code: string, site?: string) {
     super(message)
+    // This package, as stacks name it: by URL, or by path.
+    const own = [commandRoot(), new URL('..', runnerEntry('tests'))].flatMap((folder) => [
+      folder.href,
+      fileURLToPath(folder),
+    ])
+    const theirs = (this.stack ?? '')
+      .split('\n')
+      .filter((line) => /^ +at /.test(line) && own.every((prefix) => !line.includes(prefix)))
+    // Runners map stack frames to original sources, but not locations in a message.
+    const frames = site === undefined ? theirs : [`    at ${site}`, ...theirs]
+    const stack = [`${this.name}: ${message}`, ...frames].join('\n')
     // Not enumerable, because runners print enumerable properties again.
-    const hidden = { code, name: this.name, stack: this.#stackFrom(site) }
+    const hidden = { code, name: this.name, stack }
     for (const [key, value] of Object.entries(hidden))
       Object.defineProperty(this, key, { value, enumerable: false })
   }
-
-  /** Runners map stack frames to original sources, but not locations in a message. */
-  #stackFrom(site: string | undefined): string {
-    const frames = (this.stack ?? '').split('\n').filter((line) => /^ +at /.test(line))
-    const prefixes = ownPrefixes()
-    const theirs = frames.filter((line) => prefixes.every((own) => !line.includes(own)))
-    const first = site === undefined ? [] : [`    at ${site}`]
-    return [`${this.name}: ${this.message}`, ...first, ...theirs].join('\n')
-  }
 }
-
-/** This package, as stacks name it: by URL, or by path. */
-const ownPrefixes = (): string[] =>
-  [commandRoot(), new URL('..', runnerEntry('tests'))].flatMap((folder) => [
-    folder.href,
-    fileURLToPath(folder),
-  ])

@@ -29,7 +29,8 @@ import { recordAgent } from '../agent/record-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from '../agent/trust.js'
 import { makeOracle } from '../oracle/make-oracle.js'
-import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
+import type { RunOutcome } from '../config/oracle-source.js'
+import { type Judgement, readOutcome } from '../oracle/oracle.js'
 
 export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
@@ -75,9 +76,11 @@ function isUpdate({ updates, snapshotState }: MatcherState): boolean {
 
 function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unknown> {
   if (typeof agent === 'function') return functionRunner(agent as () => unknown)
-  if (typeof agent !== 'string' && !(agent instanceof URL))
-    throw cliErrors.TEST_NOT_AN_AGENT(describe(agent))
-  return programRunner(resolveFromTest(agent, testPath))
+  if (typeof agent === 'string' || agent instanceof URL)
+    return programRunner(resolveFromTest(agent, testPath))
+  if (agent instanceof Promise || typeof (agent as PromiseLike<unknown>)?.then === 'function')
+    throw cliErrors.TEST_NOT_AN_AGENT('a promise: the agent has started already')
+  throw cliErrors.TEST_NOT_AN_AGENT(agent === null ? 'null' : `a value of type ${typeof agent}`)
 }
 
 /** Runs an agent with a tape. Returns its result, or throws its error. */
@@ -102,12 +105,6 @@ export const tapeFunction =
     return { output: outcome.output, tape: file }
   }
 
-const describe = (value: unknown): string => {
-  if (value instanceof Promise || typeof (value as PromiseLike<unknown>)?.then === 'function')
-    return 'a promise: the agent has started already'
-  return value === null ? 'null' : `a value of type ${typeof value}`
-}
-
 /** Runs a program in its own process, like `retake record` and `replay`. */
 const programRunner = (
   program: string,
@@ -128,7 +125,13 @@ const programRunner = (
   async replay(file, options) {
     const tape = openTape(file)
     if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
-    if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
+    const { cwd, entry } = tape.details
+    if (
+      cwd === undefined ||
+      entry === undefined ||
+      realPath(fileHere(cwd, entry, movedHere(tape))) !== realPath(program)
+    )
+      throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
     // Trusted, because the test itself names the program.
     trustInThisProcess(tape)
     if (runs.length > 0) return rerunTools(tape, runs)
@@ -200,12 +203,6 @@ export async function replayProgram(
     const again = `retake record ${words}, then retake test last --force`
     throw TapeFailure.from(error, file, { again })
   }
-}
-
-function isRunOf(tape: Tape, program: string): boolean {
-  const { cwd, entry } = tape.details
-  if (cwd === undefined || entry === undefined) return false
-  return realPath(fileHere(cwd, entry, movedHere(tape))) === realPath(program)
 }
 
 /** Returns the path itself if it does not exist. */

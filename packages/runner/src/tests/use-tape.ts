@@ -74,18 +74,15 @@ function folderBeside(file: string): string {
   try {
     mkdirSync(folder, { recursive: true })
     const prefix = `.${path.basename(file)}.recording-`
-    removeLeftovers(folder, prefix)
+    // Leftovers of processes that were killed while they recorded.
+    for (const name of readdirSync(folder)) {
+      if (!name.startsWith(prefix)) continue
+      const pid = Number(name.slice(prefix.length).split('-')[0])
+      if (!isAlive(pid)) rmSync(path.join(folder, name), { recursive: true, force: true })
+    }
     return mkdtempSync(path.join(folder, `${prefix}${process.pid}-`))
   } catch (error) {
     throw errors.RUNS_FOLDER_NOT_WRITABLE(folder, error)
-  }
-}
-
-function removeLeftovers(folder: string, prefix: string): void {
-  for (const name of readdirSync(folder)) {
-    if (!name.startsWith(prefix)) continue
-    const pid = Number(name.slice(prefix.length).split('-')[0])
-    if (!isAlive(pid)) rmSync(path.join(folder, name), { recursive: true, force: true })
   }
 }
 
@@ -121,7 +118,10 @@ export async function useTape<T>(
   const wanted = options.mode ?? (updates && !isCi() ? 'update' : undefined)
   const mode = chooseMode(wanted)
   const isNew = !existsSync(file)
-  if (mustRecord(file, mode)) {
+  if (isNew && mode === 'offline') throw cliErrors.TEST_TAPE_MISSING(file, 'In the mode `offline`')
+  if (isNew && mode !== 'record' && isCi())
+    throw cliErrors.TEST_TAPE_MISSING(file, 'In CI (`CI` is set)')
+  if (isNew || mode === 'record') {
     const result = await runner.record(file, options)
     say(file, isNew ? 'recorded for the first time; the next run replays it' : 'recorded again')
     return result
@@ -139,15 +139,6 @@ export async function useTape<T>(
 
 const say = (file: string, what: string): void =>
   void process.stderr.write(`retake: ${fromHere(file)} was ${printableLine(what)}\n`)
-
-/** True if the tape must be recorded. Throws if it is missing and must not be recorded. */
-function mustRecord(file: string, mode: TapeMode): boolean {
-  if (mode === 'record') return true
-  if (existsSync(file)) return false
-  if (mode === 'offline') throw cliErrors.TEST_TAPE_MISSING(file, 'In the mode `offline`')
-  if (isCi()) throw cliErrors.TEST_TAPE_MISSING(file, 'In CI (`CI` is set)')
-  return true
-}
 
 /** Runs an agent that is a function in this process. */
 export const functionRunner = <T>(agent: () => T | Promise<T>): TapeRunner<TapeOutcome<T>> => ({
@@ -169,21 +160,17 @@ export const functionRunner = <T>(agent: () => T | Promise<T>): TapeRunner<TapeO
     if (tape.run.scope !== 'function') throw cliErrors.TEST_TAPE_OF_PROCESS(file, entry)
     if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
     const root = projectRoot(file)
-    const outcome = await outcomeOf(() => replay(file, agent, { compares: 'requests', root }))
+    const outcome = await replay(file, agent, { compares: 'requests', root }).then(
+      ({ output }) => ({ output }),
+      (error: unknown) => {
+        if (isOurs(error)) throw error
+        return { error }
+      },
+    )
     checkFiles(tape, recorded === undefined ? undefined : { recorded, current: root }, options)
     return outcome
   },
 })
-
-async function outcomeOf<T>(run: () => Promise<{ readonly output: T }>): Promise<TapeOutcome<T>> {
-  try {
-    const { output } = await run()
-    return { output }
-  } catch (error) {
-    if (isOurs(error)) throw error
-    return { error }
-  }
-}
 
 /** Reports changed files that were served as recorded; throws if `strictFiles` is set. */
 export function checkFiles(

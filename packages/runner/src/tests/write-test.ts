@@ -9,7 +9,7 @@ import { shellWord } from '../terminal/shell-word.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { fileHere, movedHere } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
-import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
+import { readOutcome } from '../oracle/oracle.js'
 import { refuseSecrets } from '../privacy/find-secrets.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere, plainValue } from '../terminal/terminal.js'
@@ -99,12 +99,22 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const isImported = tape.details.imported !== undefined
   const root = projectRoot(path.join(process.cwd(), 'package.json'))
   const title = options.name ?? tape.run.name
-  const slug = slugOf(title)
+  const slug =
+    path
+      .basename(title)
+      .replace(/\.[cm]?[jt]sx?$/, '')
+      .replaceAll(/[^\w-]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '') || 'run'
   const isModule = packageOf(root).type === 'module'
   // Jest loads ES modules only with a Node flag, which a function in an ES module needs anyway.
   const isCommonJs = runner === 'jest' && !(isModule && options.call !== undefined)
   const extension = isCommonJs ? 'cjs' : 'mjs'
-  const test = path.resolve(options.out ?? path.join(testFolder(root), `${slug}.test.${extension}`))
+  const folder =
+    ['test', 'tests', '__tests__']
+      .map((name) => path.join(root, name))
+      .find((each) => statSync(each, { throwIfNoEntry: false })?.isDirectory()) ??
+    path.join(root, 'test')
+  const test = path.resolve(options.out ?? path.join(folder, `${slug}.test.${extension}`))
   const copy = path.join(path.dirname(test), 'tapes', `${slug}.tape`)
   const copies = isImported ? new Map<string, string>() : tapeCopies(tape, copy)
   const isOther = (file: string): boolean => {
@@ -165,19 +175,6 @@ function skeletonText(tape: Tape, { runner, isCommonJs, title }: TestTextOptions
     '',
   ].join('\n')
 }
-
-const slugOf = (name: string): string =>
-  path
-    .basename(name)
-    .replace(/\.[cm]?[jt]sx?$/, '')
-    .replaceAll(/[^\w-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '') || 'run'
-
-const testFolder = (root: string): string =>
-  ['test', 'tests', '__tests__']
-    .map((name) => path.join(root, name))
-    .find((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory()) ??
-  path.join(root, 'test')
 
 /** Source files by target. A branch needs its ancestors, under their ids, in the same folder. */
 export function tapeCopies(tape: Tape, target: string): Map<string, string> {
@@ -247,7 +244,10 @@ function programTest(tape: Tape, options: TestTextOptions): TestBody {
     ...(runs.length === 0 ? [] : [`runs: [${runs.map(quote).join(', ')}]`]),
   ]
   const judge = settings.length === 0 ? '' : `, { ${settings.join(', ')} }`
-  const outcome = readOutcome(tape)
+  const { exitCode, stdout } = readOutcome(tape)
+  const last = stdout.trimEnd().split('\n').at(-1) ?? ''
+  const prints =
+    runner === 'node' ? 'assert.ok(run.stdout.includes' : 'expect(run.stdout).toContain'
   return {
     imports: IMPORTS[runner],
     fixtures: '',
@@ -257,7 +257,12 @@ function programTest(tape: Tape, options: TestTextOptions): TestBody {
       `const tape = ${from(options.tape)}`,
       `const run = await replayProgram(program, tape${judge})`,
       ...(oracle === undefined
-        ? outcomeAssertions(runner, outcome)
+        ? [
+            ...(exitCode === undefined ? [] : [equal(runner, 'run.exitCode', String(exitCode))]),
+            ...(last === '' || last.length > ASSERTED_MAX
+              ? []
+              : [`${prints}(${quote(last)})${runner === 'node' ? ')' : ''}`]),
+          ]
         : [equal(runner, 'run.judgement?.verdict', quote('pass'), 'run.judgement?.reason')]),
     ],
   }
@@ -282,14 +287,6 @@ const IMPORTS: Readonly<Record<TestRunner, readonly Import[]>> = {
 /** Longer values are not asserted literally; the replay compares them anyway. */
 const ASSERTED_MAX = 500
 
-function outcomeAssertions(runner: TestRunner, { exitCode, stdout }: RunOutcome): string[] {
-  const last = stdout.trimEnd().split('\n').at(-1) ?? ''
-  return [
-    ...(exitCode === undefined ? [] : [equal(runner, 'run.exitCode', String(exitCode))]),
-    ...(last === '' || last.length > ASSERTED_MAX ? [] : [includes(runner, 'run.stdout', last)]),
-  ]
-}
-
 function functionTest(tape: Tape, options: TestTextOptions, call: TestedCall): TestBody {
   const { runner } = options
   const [file = '', member = 'default'] = call.entry.split('#')
@@ -307,13 +304,26 @@ function functionTest(tape: Tape, options: TestTextOptions, call: TestedCall): T
       ? `replay(${where}, ${run}, { compares: 'requests' })`
       : `tape(${where}, ${run})`
   const { error, result } = readOutcome(tape)
+  const lines: string[] = []
+  if (error !== undefined) {
+    const message = quote(error.message)
+    lines.push(
+      runner === 'node'
+        ? `await assert.rejects(${started}, { message: ${message} })`
+        : `await expect(${started}).rejects.toThrow(${message})`,
+    )
+  } else {
+    const json = JSON.stringify(result)
+    lines.push(`const { output } = await ${started}`)
+    if (json !== undefined && json.length <= ASSERTED_MAX)
+      lines.push(
+        runner === 'node' ? `assert.deepEqual(output, ${json})` : `expect(output).toEqual(${json})`,
+      )
+  }
   return {
     imports: [...FUNCTION_IMPORTS[runner], [names, module]],
     fixtures: runner === 'vitest' ? '{ tape }' : '',
-    lines:
-      error === undefined
-        ? [`const { output } = await ${started}`, ...resultAssertion(runner, result)]
-        : [rejects(runner, started, error.message)],
+    lines,
   }
 }
 
@@ -331,28 +341,10 @@ const FUNCTION_IMPORTS: Readonly<Record<TestRunner, readonly Import[]>> = {
   ],
 }
 
-function resultAssertion(runner: TestRunner, result: unknown): string[] {
-  const json = JSON.stringify(result)
-  if (json === undefined || json.length > ASSERTED_MAX) return []
-  return [
-    runner === 'node' ? `assert.deepEqual(output, ${json})` : `expect(output).toEqual(${json})`,
-  ]
-}
-
 const equal = (runner: TestRunner, actual: string, expected: string, message?: string): string =>
   runner === 'node'
     ? `assert.equal(${actual}, ${expected}${message === undefined ? '' : `, ${message}`})`
     : `expect(${actual}${message === undefined || runner === 'jest' ? '' : `, ${message}`}).toBe(${expected})`
-
-const includes = (runner: TestRunner, actual: string, text: string): string =>
-  runner === 'node'
-    ? `assert.ok(${actual}.includes(${quote(text)}))`
-    : `expect(${actual}).toContain(${quote(text)})`
-
-const rejects = (runner: TestRunner, started: string, message: string): string =>
-  runner === 'node'
-    ? `await assert.rejects(${started}, { message: ${quote(message)} })`
-    : `await expect(${started}).rejects.toThrow(${quote(message)})`
 
 const quote = (text: string): string => JSON.stringify(text)
 

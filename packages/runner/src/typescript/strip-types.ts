@@ -41,16 +41,16 @@ function toJavaScript(source: string, path: string): { code: string; mapped: boo
     if ((problem as SwcProblem).code !== 'UnsupportedSyntax') throw syntaxError(problem, path)
   }
   try {
-    const { code, map } = transform(source, path)
+    const output = run(source, path, 'transform')
+    const { code, map } = usesDecorators(output.code) ? compileDecorators(source, path) : output
     return { code: code + inlineMap(map, source, path), mapped: true }
   } catch (problem) {
-    throw problem instanceof RetakeError ? explained(problem) : syntaxError(problem, path)
+    if (!(problem instanceof RetakeError)) throw syntaxError(problem, path)
+    const { code, what, why, fix } = problem
+    // Hides our own frames if nothing catches the error.
+    problem.stack = `error  ${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`
+    throw problem
   }
-}
-
-function transform(source: string, path: string): { code: string; map?: string | undefined } {
-  const output = run(source, path, 'transform')
-  return usesDecorators(output.code) ? compileDecorators(source, path) : output
 }
 
 function run(source: string, path: string, mode: 'strip-only' | 'transform'): Swc.TransformOutput {
@@ -92,13 +92,6 @@ function inlineMap(map: string | undefined, source: string, path: string): strin
   }
   const base64 = Buffer.from(JSON.stringify(complete)).toString('base64')
   return `\n//# sourceMappingURL=data:application/json;base64,${base64}`
-}
-
-/** Hides our own frames if nothing catches the error. */
-function explained(error: RetakeError): RetakeError {
-  const { code, what, why, fix } = error
-  error.stack = `error  ${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`
-  return error
 }
 
 /** Names file, line and column. Its stack shows the code instead of our own frames. */

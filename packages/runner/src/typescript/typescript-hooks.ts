@@ -112,19 +112,16 @@ const types = new Map<string, string | undefined>()
 /** The `type` in the nearest package.json. */
 export function packageType(folder: string): string | undefined {
   if (types.has(folder)) return types.get(folder)
-  const type = readPackageType(folder)
-  types.set(folder, type)
-  return type
-}
-
-function readPackageType(folder: string): string | undefined {
+  let type: string | undefined
   try {
     const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
       type?: string
     }
-    return manifest.type
+    type = manifest.type
   } catch {
     const parent = path.dirname(folder)
-    return parent === folder ? undefined : packageType(parent)
+    if (parent !== folder) type = packageType(parent)
   }
+  types.set(folder, type)
+  return type
 }

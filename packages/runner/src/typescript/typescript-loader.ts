@@ -27,12 +27,6 @@ interface NewerModule {
 const { registerHooks, setSourceMapsSupport } = module as NewerModule
 
 let mapsEnabled = false
-function enableSourceMaps(): void {
-  if (mapsEnabled) return
-  mapsEnabled = true
-  if (setSourceMapsSupport) setSourceMapsSupport(true, { nodeModules: false })
-  else process.setSourceMapsEnabled(true)
-}
 
 // The engine is loaded next, before the agent's code.
 void import('@retake/engine/hook').then(({ outsideRuns }) => stripOutside(outsideRuns))
@@ -45,7 +39,11 @@ if (registerHooks) {
       next(findImported(specifier, context) ?? specifier, context),
     load: (url, context, next) => {
       const loaded = loadSource(url)
-      if (loaded?.mapped) enableSourceMaps()
+      if (loaded?.mapped && !mapsEnabled) {
+        mapsEnabled = true
+        if (setSourceMapsSupport) setSourceMapsSupport(true, { nodeModules: false })
+        else process.setSourceMapsEnabled(true)
+      }
       return loaded ? answerFor(loaded) : next(url, context)
     },
   })

@@ -118,7 +118,7 @@ export const isGithub = (env: Environment): boolean => env['GITHUB_ACTIONS'] ===
 export function annotations(verdicts: readonly ProofVerdict[], env: Environment): string[] {
   const root = env['GITHUB_WORKSPACE'] ?? process.cwd()
   return verdicts
-    .filter(isBad)
+    .filter(({ outcome }) => BAD.has(outcome))
     .slice(0, ANNOTATIONS_MAX)
     .map((verdict) => {
       const fields = Object.entries({
@@ -127,8 +127,11 @@ export function annotations(verdicts: readonly ProofVerdict[], env: Environment)
         }),
         title: `${verdict.outcome === 'failed' ? 'Does not replay' : 'Cannot be checked'}: ${verdict.name}`,
       })
-      const properties = fields.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',')
-      return `::error ${properties}::${escapeData(verdict.text)}`
+      const properties = fields.map(
+        ([name, value]) =>
+          `${name}=${escapeData(value).replaceAll(':', '%3A').replaceAll(',', '%2C')}`,
+      )
+      return `::error ${properties.join(',')}::${escapeData(verdict.text)}`
     })
 }
 
@@ -148,23 +151,13 @@ function inRepository(file: string, root: string): string | undefined {
 
 const escapeData = (text: string): string =>
   text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-const escapeProperty = (text: string): string =>
-  escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
 /** Adds a table of all tapes to the job summary, problems first. */
 export function appendSummary(verdicts: readonly ProofVerdict[], env: Environment): void {
   const file = env['GITHUB_STEP_SUMMARY']
   if (file === undefined || file === '') return
-  try {
-    appendFileSync(file, markdownOf(verdicts))
-  } catch (error) {
-    process.stderr.write(`the summary could not be written: ${String(error)}\n`)
-  }
-}
-
-function markdownOf(verdicts: readonly ProofVerdict[]): string {
-  const bad = verdicts.filter(isBad)
-  const sorted = [...bad, ...verdicts.filter((verdict) => !isBad(verdict))]
+  const bad = verdicts.filter(({ outcome }) => BAD.has(outcome))
+  const sorted = [...bad, ...verdicts.filter(({ outcome }) => !BAD.has(outcome))]
   const rows = sorted.map(({ outcome, name, tape, verified, seconds }) => [
     `${MARKS[outcome]} ${markdownText(name)}`,
     markdownCode(tape),
@@ -173,12 +166,17 @@ function markdownOf(verdicts: readonly ProofVerdict[]): string {
     `${seconds.toFixed(1)} s`,
     markdownText(verified.detail),
   ])
-  return [
+  const lines = [
     `### Retake: ${summaryOf(verdicts.map(({ verified }) => verified))}`,
     '',
     ...markdownTable(['run', 'tape', 'bytes', 'replay', 'took', ''], rows, ROWS_MAX),
     '',
-  ].join('\n')
+  ]
+  try {
+    appendFileSync(file, lines.join('\n'))
+  } catch (error) {
+    process.stderr.write(`the summary could not be written: ${String(error)}\n`)
+  }
 }
 
 /** Cells are Markdown. Rows beyond `max` are only counted. */
@@ -194,9 +192,8 @@ export const markdownTable = (
   ...(rows.length > max ? [`and ${rows.length - max} more`, ''] : []),
 ]
 
+const BAD: ReadonlySet<JunitCase['outcome']> = new Set(['failed', 'error'])
 const MARKS = { passed: '✅', failed: '❌', error: '⚠️', skipped: '➖' } as const
-
-const isBad = ({ outcome }: ProofVerdict): boolean => outcome === 'failed' || outcome === 'error'
 
 export const markdownText = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, '\\$&')
@@ -248,7 +245,10 @@ export interface ProofVerdict extends JunitCase {
 export function verdictOf(verified: VerifiedTape, ms: number, wanted: boolean): ProofVerdict {
   const { tape, run, detail, integrity, replay, events, replayed, notReplayed } = verified
   const site = replayed?.divergences[0]?.site
-  const outcome = outcomeOf(verified, wanted)
+  // `error`: it could not be checked. `failed`: it was checked, and something is wrong.
+  const failure = integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
+  const success = wanted && replay === 'not tried' ? 'skipped' : 'passed'
+  const outcome = verified.ok ? success : failure
   return {
     outcome,
     tape,
@@ -261,12 +261,6 @@ export function verdictOf(verified: VerifiedTape, ms: number, wanted: boolean): 
     site,
     verified,
   }
-}
-
-/** `error`: it could not be checked. `failed`: it was checked, and something is wrong. */
-function outcomeOf({ ok, integrity, replay }: VerifiedTape, wanted: boolean): JunitCase['outcome'] {
-  if (!ok) return integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
-  return wanted && replay === 'not tried' ? 'skipped' : 'passed'
 }
 
 function textOf({ tape: file, ok, detail, error, replayed }: VerifiedTape): string {

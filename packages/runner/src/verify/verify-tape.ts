@@ -69,22 +69,6 @@ export async function verifyRecordedTape(
   return checkReplay(file, checked, options)
 }
 
-/** Facts that a replay does not show: files served as recorded, and uncaptured boundaries. */
-function surroundings(
-  tape: Tape,
-  { ok }: VerifiedTape,
-  { strictFiles }: VerifyOptions,
-): Partial<VerifiedTape> {
-  const changed = changedFiles(tape)
-  const { notCaptured } = viewRun(tape)
-  const [first] = changedFileLines(changed)
-  return {
-    ...(changed.length > 0 && { changedFiles: changed }),
-    ...(notCaptured.length > 0 && { notCaptured }),
-    ...(strictFiles && first !== undefined && { ok: false, ...(ok && { detail: first }) }),
-  }
-}
-
 function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): VerifiedTape {
   const tape = openTape(file)
   const { integrity, ...found } = checkTape(tape)
@@ -112,9 +96,18 @@ async function checkReplay(
     const { tape, note } = originalOf(openTape(file), temporary.path)
     const noted = note === undefined ? {} : { detail: `${checked.detail} · ${note}` }
     const replayed = await replayOnce(tape, { ...checked, ...noted })
-    return replayed.replay === 'not tried'
-      ? replayed
-      : { ...replayed, ...surroundings(tape, replayed, options) }
+    if (replayed.replay === 'not tried') return replayed
+    // Facts that a replay does not show: files served as recorded, and uncaptured boundaries.
+    const changed = changedFiles(tape)
+    const { notCaptured } = viewRun(tape)
+    const [first] = changedFileLines(changed)
+    return {
+      ...replayed,
+      ...(changed.length > 0 && { changedFiles: changed }),
+      ...(notCaptured.length > 0 && { notCaptured }),
+      ...(options.strictFiles &&
+        first !== undefined && { ok: false, ...(replayed.ok && { detail: first }) }),
+    }
   } catch (error) {
     const explained = explainOrThrow(error)
     if (!explained.code.startsWith('VAULT_')) throw error

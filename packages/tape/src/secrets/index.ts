@@ -2,6 +2,6 @@
 export { hasPossibleSecret } from './possible-secrets.js'
 export { hasKeyShape, keyShapes, maskCutKey, maskKeys } from './key-shapes.js'
 export { KnownValues } from './known-values.js'
-export { looksGenerated, strengthOf } from './named-secrets.js'
+export { isWordsAndNumber, looksGenerated, strengthOf } from './named-secrets.js'
 export { looksSecret, redactText } from './redact-text.js'
 export { TEXT_MEMBERS, textMembers } from './text-members.js'

@@ -645,7 +645,7 @@ function* cookieValues(text: string, from: number, to: number): Generator<NamedS
 
 // ── values ──────────────────────────────────────────────────────────────────
 
-const isPlaceholder = (value: string): boolean =>
+export const isPlaceholder = (value: string): boolean =>
   value.includes('retake-h') ||
   'retake-hidden'.startsWith(value) ||
   /^[a-z]{2,6}[-_](?:r|re|ret|reta|retak|retake|retake-)$/i.test(value) ||
@@ -710,7 +710,12 @@ const isChosen = (value: string): boolean =>
     value,
   )
 
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+/** Words and a short number, such as `amberlemon42`: long enough to be no other word of a text. */
+export const isWordsAndNumber = (value: string): boolean =>
+  value.length >= WORDS_MIN && /^[a-z]+\d{2,4}$/i.test(value)
+const WORDS_MIN = 12
+
+export const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
 /** True if letters and digits alternate as no name, version, date or address does. */
 export function looksGenerated(value: string, least: number, changesMin = 2): boolean {

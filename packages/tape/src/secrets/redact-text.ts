@@ -1,12 +1,21 @@
 import { decodeBase64, encodeBase64 } from './known-values.js'
-import { isRandom, namedSecrets, ownText } from './named-secrets.js'
+import {
+  isPlaceholder,
+  isRandom,
+  isWordsAndNumber,
+  looksGenerated,
+  namedSecrets,
+  ownText,
+  UUID,
+} from './named-secrets.js'
 import { KEY_PREFIXES, maskKeys, maskPhrases, maskTokens } from './key-shapes.js'
 
 /**
  * Finds unknown secrets by their text: keys by their shape, also inside base64, hex and URLs, and
- * random values after a name such as `api_key`. Every recorded body passes through here. Long runs
- * of letters and digits are rare in most texts, so most checks look only at those. Not promised: a
- * key that is encoded twice is only found as base64 in a URL.
+ * random values after a name such as `api_key`, and words in base64 or hex that look like a password
+ * or token. Every recorded body passes through here. Long runs of letters and digits are rare in
+ * most texts, so most checks look only at those. Not promised: a key that is encoded twice is only
+ * found as base64 in a URL.
  */
 export function redactText(text: string, onNamed?: OnNamed): string {
   const masked = hideNamedValues(hideBulkStrings(maskEscaped(maskPhrases(text)), onNamed), onNamed)
@@ -20,7 +29,10 @@ export function redactText(text: string, onNamed?: OnNamed): string {
     end = Math.max(end, key?.end ?? 0)
     const found = masked.slice(start, end)
     const word = key?.text ?? found
-    const hidden = hideNamed(masked, start, word, onNamed) ?? hideEncoded(word)
+    const hidden =
+      hideNamed(masked, start, word, onNamed) ??
+      hideEncodedWord(masked, start, word, onNamed) ??
+      hideEncoded(word)
     if (hidden === found) continue
     redacted += masked.slice(from, start) + hidden
     from = end
@@ -260,25 +272,15 @@ const ENCODED_TEXT_MAX = 16_384
 /** A whole text in base64 or hex, such as `password=…` or JSON. Ids and digests decode to binary data. */
 function hideNamedInside(run: string): string {
   if (run.length > ENCODED_TEXT_MAX) return run
-  const isHex = run.length % 2 === 0 && HEX.test(run)
-  const decode = (text: string): string =>
-    isHex
-      ? text.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)))
-      : latin1(decodeBase64(text))
+  const encoding = run.length % 2 === 0 && HEX.test(run) ? IN_HEX : IN_BASE64
   // Most runs end here: the start of an id is no text.
-  if (!PRINTABLE.test(decode(run.slice(0, 8)))) return run
-  const text = decode(run)
+  if (!PRINTABLE.test(encoding.decode(run.slice(0, 8)))) return run
+  const text = encoding.decode(run)
   if (!PRINTABLE.test(text)) return run
   const masked = hideNamedValues(text, undefined)
-  if (masked === text) return run
-  if (!isHex) {
-    const encoded = encodeBase64(bytesOf(masked), /[-_]/.test(run))
-    return encoded.slice(0, run.length).padEnd(run.length, 'A')
-  }
-  const digits = Array.from(masked, (each) =>
-    each.charCodeAt(0).toString(16).padStart(2, '0'),
-  ).join('')
-  return /[A-F]/.test(run) ? digits.toUpperCase() : digits
+  return masked === text
+    ? run
+    : encoding.encode(masked, run).slice(0, run.length).padEnd(run.length, 'A')
 }
 
 const PRINTABLE = /^[\t\n\r -~]+$/
@@ -299,18 +301,48 @@ const HEX = /^(?:[\da-f]+|[\dA-F]+)$/
 function hideInHex(run: string): string {
   for (const skipped of [0, 1]) {
     const digits = run.slice(skipped, run.length - ((run.length - skipped) % 2))
-    const text = digits.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)))
+    const text = IN_HEX.decode(digits)
     const masked = maskKeys(text)
     if (masked === text) continue
-    const hex = Array.from(masked, (character) =>
-      character.charCodeAt(0).toString(16).padStart(2, '0'),
-    ).join('')
-    const isUpper = /[A-F]/.test(run)
-    return (
-      run.slice(0, skipped) + (isUpper ? hex.toUpperCase() : hex) + run.slice(skipped + hex.length)
-    )
+    const hex = IN_HEX.encode(masked, run)
+    return run.slice(0, skipped) + hex + run.slice(skipped + hex.length)
   }
   return run
+}
+
+interface Encoding {
+  /** Matches what may decode to printable ASCII. */
+  readonly ascii: RegExp
+  decode(run: string): string
+  /** In the alphabet of `like`. */
+  encode(text: string, like: string): string
+}
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const digitsWhere = (fits: (digit: number) => boolean): string =>
+  `[${Array.from(BASE64)
+    .filter((_, digit) => fits(digit))
+    .join('')}]`
+/** Six bits each, of bytes from 0x20 to 0x7f. */
+const [FIRST, SECOND, THIRD] = [
+  digitsWhere((digit) => digit >= 8 && digit < 32),
+  digitsWhere((digit) => (digit & 15) >= 2 && (digit & 15) < 8),
+  digitsWhere((digit) => (digit & 3) < 2),
+]
+
+const IN_BASE64: Encoding = {
+  ascii: new RegExp(`^(?:${FIRST}${SECOND}${THIRD}.)*(?:${FIRST}.${THIRD}?)?$`),
+  decode: (run) => latin1(decodeBase64(run)),
+  encode: (text, like) => encodeBase64(bytesOf(text), /[-_]/.test(like)),
+}
+
+const IN_HEX: Encoding = {
+  ascii: /^(?:(?:[2-7][\da-f])+|(?:[2-7][\dA-F])+)$/,
+  decode: (run) => run.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))),
+  encode(text, like) {
+    const digits = Array.from(text, (each) => each.charCodeAt(0).toString(16).padStart(2, '0'))
+    return /[A-F]/.test(like) ? digits.join('').toUpperCase() : digits.join('')
+  },
 }
 
 const isBinary = (bytes: Uint8Array): boolean =>
@@ -325,6 +357,55 @@ function latin1(bytes: Uint8Array): string {
 
 const bytesOf = (text: string): Uint8Array =>
   Uint8Array.from(text, (character) => character.charCodeAt(0))
+
+// ── passwords and tokens in base64 and hex ──────────────────────────────────
+
+/**
+ * Hides base64 or hex of one word that looks like a password or token, whatever its name; undefined
+ * for everything else. This is safe because texts rarely decode to one word by accident: of 1,800,000
+ * long words in code and prose, none decodes to one that is hidden here.
+ *
+ * Not promised: a word at the end of a text, because a chunk may end inside it; words of more than 48
+ * characters, which are usually positions or states that a service encoded twice; UUIDs in base64,
+ * which is how some services write their ids.
+ */
+function hideEncodedWord(
+  text: string,
+  start: number,
+  run: string,
+  onNamed: OnNamed | undefined,
+): string | undefined {
+  if (run.length > ENCODED_WORD_MAX) return undefined
+  // Most runs end here.
+  const encoding = IN_HEX.ascii.test(run) ? IN_HEX : IN_BASE64
+  if (!encoding.ascii.test(run)) return undefined
+  if (start > 0 && !BEFORE_WORD.test(text[start - 1] ?? '')) return undefined
+  if (!AFTER_WORD.test(text.slice(start + run.length, start + run.length + 3))) return undefined
+  const word = encoding.decode(run)
+  if (!(UUID.test(word) ? encoding === IN_HEX : isSecretWord(word))) return undefined
+  // Bits that are left over mean that it is not an encoding.
+  if (encoding.encode(word, run) !== run) return undefined
+  const name = nameBefore(text, start) || 'value'
+  if (NOT_SECRET_IN_TEXT.test(name) || GENERATED_NAME.test(name)) return undefined
+  const hidden = onNamed?.(name, word) ?? hiddenKey(name, word)
+  return hidden.length === word.length ? encoding.encode(hidden, run) : undefined
+}
+
+function isSecretWord(word: string): boolean {
+  if (word.length < ENCODED_LETTERS_MIN || word.length > ENCODED_LETTERS_MAX) return false
+  if (!/^[\w!@#$%^&*+=~-]+$/.test(word) || /^[\da-f]+$/i.test(word)) return false
+  if (word.startsWith('eyJ') || isPlaceholder(word)) return false
+  return isWordsAndNumber(word) || looksGenerated(word, 16, 4)
+}
+
+/** Random values that a program compares with what it gets back. */
+const GENERATED_NAME = /nonce|state$|challenge|boundary|etag|offset|version|revision|trace|span/i
+const ENCODED_LETTERS_MIN = 12
+const ENCODED_LETTERS_MAX = 48
+const ENCODED_WORD_MAX = ENCODED_LETTERS_MAX * 2
+const BEFORE_WORD = /[\s"'`=:,;(<>|[]/
+/** Also an escaped `=`. */
+const AFTER_WORD = /^={0,2}[\s"'`\\&,;%)<>|\]]/
 
 // ── keys in URLs ────────────────────────────────────────────────────────────
 

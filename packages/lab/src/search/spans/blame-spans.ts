@@ -7,9 +7,10 @@ import {
   type InputSpan,
   type SpanFindings,
 } from '@retake/tape'
-import { type BlameOptions, blameRun } from '../blame-run.js'
+import { blameRun } from '../blame-run.js'
 import { causeIndexes } from '../make-findings.js'
 import type { Fork, ForkSource } from '../fork-source.js'
+import type { BlameOptions } from '../search.js'
 import { inGroups, isJsonText, jsonRanges, maskRequest, splitInput } from './split-input.js'
 import { type Range, type RequestPart, type TextSpan } from './split-input.js'
 import { type TextLocation, wholeSpans } from './split-input.js'

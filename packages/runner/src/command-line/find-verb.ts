@@ -6,7 +6,7 @@ import type { Verb } from './verb.js'
 export const VERB_GROUPS = ['Record', 'Look', 'Change', 'Improve', 'Share'] as const
 
 /** A command: its summary, and its module, which is loaded on demand. */
-export interface Command {
+export interface VerbEntry {
   /** In a group, at most 23 characters, so that `retake --help` fits one screen. */
   readonly summary: string
   /** Its group in `retake --help`; subcommands and forms have none. */
@@ -21,20 +21,20 @@ export interface Command {
  * its own arguments and options, and may come from another package than its command.
  */
 export type VerbTable = Readonly<
-  Record<string, Command | { readonly shortFor: string } | { readonly nowCalled: string }>
+  Record<string, VerbEntry | { readonly shortFor: string } | { readonly nowCalled: string }>
 >
 
 /** All commands, subcommands and forms, without short and retired names. */
-export const commandsOf = (table: VerbTable): [name: string, command: Command][] =>
-  Object.entries(table).flatMap(([name, entry]): [string, Command][] =>
+export const verbEntries = (table: VerbTable): [name: string, command: VerbEntry][] =>
+  Object.entries(table).flatMap(([name, entry]): [string, VerbEntry][] =>
     'summary' in entry ? [[name, entry]] : [],
   )
 
 /** Subcommands and forms of a command. */
-export const partsOf = (table: VerbTable, name: string): [name: string, command: Command][] =>
-  commandsOf(table).filter(([each]) => each.startsWith(`${name} `))
+export const partsOf = (table: VerbTable, name: string): [name: string, command: VerbEntry][] =>
+  verbEntries(table).filter(([each]) => each.startsWith(`${name} `))
 
-interface FoundCommand extends Command {
+interface FoundVerb extends VerbEntry {
   readonly name: string
   /** Arguments after its name. */
   readonly args: readonly string[]
@@ -44,17 +44,14 @@ interface FoundCommand extends Command {
  * The command that the arguments name. Throws for unknown and retired names, and if a subcommand is
  * missing, except in a request for help.
  */
-export function findCommand(
-  table: VerbTable,
-  [first = '', ...rest]: readonly string[],
-): FoundCommand {
+export function findVerb(table: VerbTable, [first = '', ...rest]: readonly string[]): FoundVerb {
   const entry = Object.hasOwn(table, first) ? table[first] : undefined
   if (entry === undefined) {
-    const names = commandsOf(table).map(([name]) => name)
+    const names = verbEntries(table).map(([name]) => name)
     throw cliErrors.UNKNOWN_COMMAND(first, closestName(first, names))
   }
   if ('nowCalled' in entry) throw cliErrors.COMMAND_RENAMED(first, entry.nowCalled)
-  if ('shortFor' in entry) return findCommand(table, [...entry.shortFor.split(' '), ...rest])
+  if ('shortFor' in entry) return findVerb(table, [...entry.shortFor.split(' '), ...rest])
   const parts = partsOf(table, first)
   const end = rest.indexOf('--')
   const words = rest.slice(0, end === -1 ? rest.length : end)

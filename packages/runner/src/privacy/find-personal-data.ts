@@ -56,10 +56,7 @@ export class PersonalData {
       this.#walk(attempt(() => step.exchange()))
       this.#walk(attempt(() => [step.call(), step.mcp(), step.title, step.error]))
     }
-    if (rules.content === true) this.#addContent(tape)
-  }
-
-  #addContent(tape: Tape): void {
+    if (rules.content !== true) return
     for (const step of viewRun(tape).steps) {
       const { messages = [], answer = [] } = attempt(() => step.exchange()) ?? {}
       this.#say([...messages, ...answer])
@@ -177,8 +174,11 @@ function maskStream(
   const [first] = events
   if (first === undefined || first.type === 'seal') return
   const whole = Buffer.concat(bodies)
+  const text = whole.toString('latin1')
+  const isChunked =
+    /^transfer-encoding:.*chunked/im.test(text) && !/^content-encoding:/im.test(text)
   // Must come first, because part of a value split by framing may match on its own.
-  const positions = request && isChunked(whole) ? contentPositions(request, whole) : []
+  const positions = request && isChunked ? contentPositions(request, whole) : []
   const content = maskSpread(Buffer.from(positions.map((at) => whole[at] ?? 0)), mask)
   const framed = Buffer.from(whole)
   for (const [index, at] of positions.entries()) framed[at] = content[index] ?? 0
@@ -202,12 +202,6 @@ function maskSpread(bytes: Buffer, mask: SecretMask): Buffer {
   const masked = maskModelText(text, (modelText) => mask.text(modelText))
   const whole = mask.text(masked)
   return Buffer.from(whole.length === text.length ? whole : masked, 'latin1')
-}
-
-/** True for chunked HTTP/1.1 answers without compression. */
-function isChunked(bytes: Buffer): boolean {
-  const text = bytes.toString('latin1')
-  return /^transfer-encoding:.*chunked/im.test(text) && !/^content-encoding:/im.test(text)
 }
 
 /** Recomputes digests of data written to a socket or child, which deliveries refer to. */

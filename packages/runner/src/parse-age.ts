@@ -11,9 +11,3 @@ export function parseAge(text: unknown): number | undefined {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(String(text)) ?? []
   return amount === undefined ? undefined : Number(amount) * (AGE_UNITS_MS[unit] ?? 0)
 }
-
-export function mostFrequent(values: readonly string[]): string[] {
-  const counts = new Map<string, number>()
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
-  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([value]) => value)
-}
