@@ -96,12 +96,7 @@ export class Http2TapeSession extends EventEmitter {
     this.#unsent.add(unsent)
     // A request without a body may be sent before the constructor returns.
     const stream = new Http2TapeStream(this, headers, options, (sent) => {
-      // Opens the real counterpart of a session from the tape on first use. The agent does not
-      // notice.
-      const real = (this.#real ?? outsideRuns(() => this.#attach(this.#operation))).request(
-        sent,
-        options,
-      )
+      const real = this.#opened().request(sent, options)
       this.#leaves(unsent)
       return real
     })
@@ -155,6 +150,11 @@ export class Http2TapeSession extends EventEmitter {
   goaway(): void {}
 
   setLocalWindowSize(): void {}
+
+  /** Opens the real counterpart of a session from the tape on first use. The agent does not notice. */
+  #opened(): http2.ClientHttp2Session {
+    return this.#real ?? outsideRuns(() => this.#attach(this.#operation))
+  }
 
   #attach(operation: Operation): http2.ClientHttp2Session {
     const real = (this.#real = this.connect())
@@ -256,37 +256,7 @@ class Http2TapeStream extends Duplex {
   }
 
   override _final(done: Done): void {
-    const body = Buffer.concat(this.#body)
-    const { session } = this.session
-    const pairs: HeaderPair[] = []
-    const pseudo: Record<string, string> = {}
-    for (const [name, value] of Object.entries(this.sentHeaders)) {
-      if (value === undefined) continue
-      if (name.startsWith(':')) pseudo[name] = String(value)
-      else for (const one of [value].flat()) pairs.push([name, one])
-    }
-    const authority = pseudo[':authority'] ?? this.session.authority.host
-    const scheme = pseudo[':scheme'] ?? this.session.authority.protocol.slice(0, -1)
-    const { method, url, headers } = {
-      method: pseudo[':method'] ?? 'GET',
-      url: `${scheme}://${authority}${pseudo[':path'] ?? '/'}`,
-      headers: pairs,
-    }
-    this.#operation = session.perform({
-      event: {
-        type: 'request',
-        seam: 'http2',
-        method,
-        url: session.secrets.text(maskUrl(url)),
-        headers: maskHeaders(session, headers),
-        ...siteField(),
-      },
-      body,
-      durable: true,
-      start: (operation, edited) => this.#goLive(operation, edited ?? body),
-      deliver: (delivery) => this.#deliver(delivery),
-    })
-
+    this.#send(Buffer.concat(this.#body))
     done()
   }
 
@@ -322,6 +292,42 @@ class Http2TapeStream extends Duplex {
 
   priority(): void {}
 
+  #send(body: Uint8Array): void {
+    const { session } = this.session
+    const { method, url, headers } = this.#describe()
+    this.#operation = session.perform({
+      event: {
+        type: 'request',
+        seam: 'http2',
+        method,
+        url: session.secrets.text(maskUrl(url)),
+        headers: maskHeaders(session, headers),
+        ...siteField(),
+      },
+      body,
+      durable: true,
+      start: (operation, edited) => this.#goLive(operation, edited ?? body),
+      deliver: (delivery) => this.#deliver(delivery),
+    })
+  }
+
+  #describe(): { method: string; url: string; headers: HeaderPair[] } {
+    const pairs: HeaderPair[] = []
+    const pseudo: Record<string, string> = {}
+    for (const [name, value] of Object.entries(this.sentHeaders)) {
+      if (value === undefined) continue
+      if (name.startsWith(':')) pseudo[name] = String(value)
+      else for (const one of [value].flat()) pairs.push([name, String(one)])
+    }
+    const authority = pseudo[':authority'] ?? this.session.authority.host
+    const scheme = pseudo[':scheme'] ?? this.session.authority.protocol.slice(0, -1)
+    return {
+      method: pseudo[':method'] ?? 'GET',
+      url: `${scheme}://${authority}${pseudo[':path'] ?? '/'}`,
+      headers: pairs,
+    }
+  }
+
   #headersFor(body: Uint8Array): http2.OutgoingHttpHeaders {
     const name = Object.keys(this.sentHeaders).find((key) => /^content-length$/i.test(key))
     return name === undefined
@@ -333,22 +339,8 @@ class Http2TapeStream extends Duplex {
     const real = (this.#real = this.open(this.#headersFor(body)))
     if (real === undefined) return
     real.on('response', (headers) => {
-      const pairs: HeaderPair[] = []
-      for (const [name, value] of Object.entries(headers)) {
-        if (name === ':status' || value === undefined) continue
-        for (const one of [value].flat()) pairs.push([name, one])
-      }
-
-      operation.complete(
-        {
-          type: 'response' as const,
-          status: Number(headers[':status']),
-          statusText: '',
-          headers: maskHeaders(operation.session, pairs),
-        },
-        undefined,
-        pairs,
-      )
+      const pairs = pairsOf(headers)
+      operation.complete(responseHead(operation, headers, pairs), undefined, pairs)
     })
     real.on('trailers', (headers) =>
       operation.complete({ type: 'deliver', part: 'trailers', value: toWire({ ...headers }) }),
@@ -388,6 +380,24 @@ class Http2TapeStream extends Duplex {
     // The other side closed early; buffered data can still be read.
     if (code !== 0) this.destroy()
     else this.push(null)
+  }
+}
+
+function pairsOf(headers: Headers): HeaderPair[] {
+  const pairs: HeaderPair[] = []
+  for (const [name, value] of Object.entries(headers)) {
+    if (name === ':status' || value === undefined) continue
+    for (const one of [value].flat()) pairs.push([name, String(one)])
+  }
+  return pairs
+}
+
+function responseHead(operation: Operation, headers: Headers, pairs: readonly HeaderPair[]) {
+  return {
+    type: 'response' as const,
+    status: Number(headers[':status']),
+    statusText: '',
+    headers: maskHeaders(operation.session, pairs),
   }
 }
 
