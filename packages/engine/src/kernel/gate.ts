@@ -18,7 +18,7 @@ export class Gate {
 
   constructor(
     readonly options: {
-      /** Takes the delivery whose turn it is, if any. */
+      /** Takes the delivery whose turn it is, if any. Must not throw: nothing could catch it. */
       readonly next: () => Turn | undefined
       /** Called after each turn. */
       readonly after: () => void

@@ -7,7 +7,6 @@ import {
   type NoteEvent,
   type OutputEvent,
   readsOf,
-  recordError,
   type RetakeError,
   type Tape,
 } from '@retake/tape/format'
@@ -33,7 +32,7 @@ import { type DivergenceFacts, DivergenceLog, type Leave, LeftTape, nameOf } fro
 import { TolerantDraws } from './draws.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'
-import type { AnswerSource } from './source.js'
+import { type AnswerSource, errorAnswer, hasSingleAnswer } from './source.js'
 import { TapeCursor } from './timeline.js'
 
 export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
@@ -428,10 +427,7 @@ export class Player implements Session {
       outsideRuns(() => operation.action.start(operation))
       return
     }
-    const error = recordError(kernelErrors.NOT_ON_TAPE(nameOf(event)))
-    const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
-      ? { type: 'result', error }
-      : { type: 'deliver', part: 'error', error }
+    const answer = errorAnswer(hasSingleAnswer(event), kernelErrors.NOT_ON_TAPE(nameOf(event)))
     this.completed(operation, answer, EMPTY, undefined)
   }
 
@@ -514,6 +510,3 @@ export class Player implements Session {
     return live
   }
 }
-
-/** True for calls with a single answer; processes, threads and streams have parts. */
-const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])

@@ -9,12 +9,12 @@ import type {
   OutputEvent,
   WriteEvent,
 } from '@retake/tape/format'
-import { environmentNote, recordError } from '@retake/tape/format'
+import { environmentNote } from '@retake/tape/format'
 import { callSite } from './call-site.js'
 import { outsideRuns, sessionClosed, sessionOpened } from './scope.js'
 import type { Machine, RecordedVariables } from './machine.js'
 import type { Mask, Origin, RecordingMask } from './mask.js'
-import { type AnswerSource, outside } from './source.js'
+import { type AnswerSource, errorAnswer, hasSingleAnswer, outside } from './source.js'
 import type { EventWriter } from './background-writer.js'
 import type { DivergenceFacts } from './divergence.js'
 import { Gate, type Turn } from './gate.js'
@@ -78,8 +78,8 @@ export class RecordSession implements Session {
   readonly #queue: Completed[] = []
   /** True while a delivery waits for the disk. */
   #isPaused = false
-  /** The delivery that has waited, now durable. */
-  #durable: Turn | undefined
+  /** The delivery that has waited, now on disk. It is next. */
+  #turnOnDisk: Turn | undefined
   /** Noted boundaries, with the number of later uses. */
   readonly #noted = new Map<
     string,
@@ -189,19 +189,11 @@ export class RecordSession implements Session {
   #startWhenDurable(operation: Operation): void {
     this.writer.whenDurable((failure) => {
       if (operation.closed) return
-      if (failure !== undefined) return this.#fail(operation, failure)
-      operation.inContext(() => outsideRuns(() => this.#answers.start(operation)))
+      const { event } = operation.action
+      if (failure === undefined)
+        operation.inContext(() => outsideRuns(() => this.#answers.start(operation)))
+      else operation.complete(errorAnswer(hasSingleAnswer(event), failure), EMPTY, failure)
     })
-  }
-
-  /** The tape can no longer be written. The agent gets the error, as from a barrier. */
-  #fail(operation: Operation, failure: Error): void {
-    const error = recordError(failure)
-    const event: NewDelivery =
-      operation.action.event.type === 'call'
-        ? { type: 'result', error }
-        : { type: 'deliver', part: 'error', error }
-    operation.deliver({ event, body: EMPTY, native: failure })
   }
 
   performSync(call: SyncCall): Delivery {
@@ -403,12 +395,15 @@ export class RecordSession implements Session {
     this.#isUnsynced = false
   }
 
-  /** The next delivery, once it is durable enough. */
+  /**
+   * Writes the next delivery, and returns it once it is durable enough. If it cannot be written,
+   * the agent gets the error in its place, as from a barrier.
+   */
   #takeTurn(): Turn | undefined {
     if (this.#isPaused) return undefined
-    if (this.#durable !== undefined) {
-      const turn = this.#durable
-      this.#durable = undefined
+    if (this.#turnOnDisk !== undefined) {
+      const turn = this.#turnOnDisk
+      this.#turnOnDisk = undefined
       return turn
     }
     let next = this.#queue.shift()
@@ -416,15 +411,19 @@ export class RecordSession implements Session {
     if (next === undefined) return undefined
     const { operation } = next
     const deliveries = this.#joinedTo(next)
-    const last = deliveries.length - 1
-    for (const [index, { event, body }] of deliveries.entries())
-      this.#appendAnswer(operation.action, event, operation.id, body, index < last)
-    const turn = { operation, deliveries }
-    if (next.event.type === 'result' && isDurable(operation.action)) {
-      if (this.#isDeferred(operation.action)) return this.#pauseFor(turn)
-      this.#barrier()
+    let turn: Turn = { operation, deliveries }
+    try {
+      const last = deliveries.length - 1
+      for (const [index, { event, body }] of deliveries.entries())
+        this.#appendAnswer(operation.action, event, operation.id, body, index < last)
+      if (next.event.type === 'result' && isDurable(operation.action)) {
+        if (this.#isDeferred(operation.action)) return this.#pauseFor(turn)
+        this.#barrier()
+      }
+    } catch (failure) {
+      turn = failedTurn(turn, failure as Error)
     }
-    for (const { event } of deliveries) this.#answers.delivering?.(operation, event)
+    for (const { event } of turn.deliveries) this.#answers.delivering?.(operation, event)
     return turn
   }
 
@@ -440,15 +439,27 @@ export class RecordSession implements Session {
 
   /** Nothing else is delivered first, because the position of this turn is already on the tape. */
   #pauseFor(turn: Turn): undefined {
-    this.#isPaused = true
     this.writer.whenDurable((failure) => {
       this.#isPaused = false
-      if (failure !== undefined) return this.#fail(turn.operation, failure)
-      this.#durable = turn
+      this.#turnOnDisk = failure === undefined ? turn : failedTurn(turn, failure)
       this.#gate.request()
     })
+    this.#isPaused = this.#turnOnDisk === undefined
     return undefined
   }
+}
+
+/**
+ * The turn of an answer that could not be written. Timers and local work have no error to report:
+ * they reach the agent, which gets the error from whatever it does next.
+ */
+function failedTurn(turn: Turn, failure: Error): Turn {
+  const { operation, deliveries } = turn
+  const { type } = operation.action.event
+  if (type === 'timer' || type === 'work') return turn
+  const [first] = deliveries
+  const event = errorAnswer(first?.event.type === 'result', failure)
+  return { operation, deliveries: [{ event, body: EMPTY, native: failure }] }
 }
 
 /** A part from a tape may have been joined to another one in the recording. */
