@@ -98,8 +98,11 @@ export interface Live {
 /** Answers a run after its tape, and takes over from it. */
 export interface Tail {
   readonly source: AnswerSource
-  /** Takes over an operation that is under way when the tape is left. */
-  takeOver(operation: Operation, recorder: RecordSession): void
+  /**
+   * Decides what becomes of an operation that is in progress when the tape is left. The returned
+   * function does it. Until it is called, nothing is sent or delivered, so a decision may throw.
+   */
+  prepare(operation: Operation, recorder: RecordSession): () => void
   /** Answers a synchronous call whose start is the last event of the tape. */
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery
 }
@@ -487,6 +490,7 @@ export class Player implements Session {
     try {
       return outsideRuns(() => this.#handOver(continuation, why))
     } catch (error) {
+      this.#giveUp()
       continuation.onFailed(error)
       throw error
     }
@@ -503,10 +507,21 @@ export class Player implements Session {
     this.#stopServing()
     recorder.secrets.takeOver(this.#secrets)
     recorder.environment.takeOver(this.#environment)
-    for (const operation of underWay) {
+    const starts = underWay.map((operation) => {
       operation.source = recorder.local
-      tail.takeOver(operation, recorder)
-    }
+      return tail.prepare(operation, recorder)
+    })
+    for (const start of starts) start()
     return live
+  }
+
+  /** The run cannot go live: nothing more is served, sent or delivered. */
+  #giveUp(): void {
+    const { underWay } = this.#deliveries
+    const live = this.#live
+    this.#live = undefined
+    this.#stopServing()
+    for (const operation of underWay) operation.close()
+    live?.recorder.close()
   }
 }

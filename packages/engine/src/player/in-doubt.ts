@@ -12,7 +12,7 @@ import {
 } from '@retake/tape/format'
 import { readGuards } from '@retake/tape/guards'
 import { changesDatabase } from '../boundaries/native/sql.js'
-import type { Doubt, FileFinding } from '../kernel/doubts.js'
+import type { Doubt, FileFinding } from '../kernel/settle-doubts.js'
 import { kernelErrors } from '../kernel/errors.js'
 import { lookAtFile } from '../file-state.js'
 import { describeEvent } from '../kernel/event-text.js'

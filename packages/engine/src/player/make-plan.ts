@@ -28,7 +28,7 @@ import {
 import { errors, type InferredResult } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
-import type { InDoubtPolicy } from '../kernel/doubts.js'
+import type { InDoubtPolicy } from '../kernel/settle-doubts.js'
 import type { ChildPlan, ContinuePlan, LiveRules, PinnedPlan } from './plan.js'
 import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from '../kernel/timeline.js'

@@ -1,6 +1,6 @@
 import { readStdioExchange, readStdioParams, type StdioRequest, StdioSession } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
-import type { OpenRequest, RecordedServer } from '../kernel/doubts.js'
+import type { OpenRequest, RecordedServer } from '../kernel/settle-doubts.js'
 import type { HandshakeMessage } from '../kernel/session.js'
 
 /** Methods that change a server's state for its client. */

@@ -467,9 +467,9 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.delivering(operation)
   }
 
-  takeOver(operation: Operation, recorder: RecordSession): void {
-    if (this.#isByContent || !this.#takeOverStep(operation))
-      this.options.handOver.takeOver(operation, recorder)
+  prepare(operation: Operation, recorder: RecordSession): () => void {
+    const takeOver = this.#isByContent ? undefined : this.#prepareStep(operation)
+    return takeOver ?? this.options.handOver.prepare(operation, recorder)
   }
 
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
@@ -483,10 +483,10 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /**
-   * Takes over an operation that was served until now. False unless it is a step, or the connection
-   * of one. Steps before the first free one are pinned.
+   * Takes over an operation that was served until now. Undefined unless it is a step, or the
+   * connection of one. Steps before the first free one are pinned.
    */
-  #takeOverStep(operation: Operation): boolean {
+  #prepareStep(operation: Operation): (() => void) | undefined {
     const { action, id } = operation
     const { event } = action
     const isConnection = event.type === 'socket'
@@ -494,24 +494,23 @@ export class PinnedSource implements AnswerSource, Tail {
       this.#connections.open.set(operation.id, operation)
       if (this.#connections.connectFor(event) === undefined) {
         operation.isConfined = this.#isConfined(event)
-        return false
+        return undefined
       }
       operation.source = 'tape'
-    } else if (!isStepEvent(event) || this.#servers.has(id)) return false
+    } else if (!isStepEvent(event) || this.#servers.has(id)) return undefined
     const recorded = this.#steps.get((isConnection ? this.#matcher.causes.requestOn(id) : id) ?? -1)
-    if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
-    else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
-    else {
-      // Sends the recorded request, unless the plan has another one.
-      const { event: requested, seq } = recorded
-      const send = (request: Uint8Array | undefined): void => {
-        operation.source = 'live'
-        action.start(operation, request)
-      }
+    if (recorded === undefined) return () => this.#queue.give(operation, this.#opening(operation))
+    if (recorded.seq !== this.options.at - 1) return () => this.#pin(operation, recorded)
+    // Sends the recorded request, unless the plan has another one.
+    const { event: requested, seq } = recorded
+    const send = (request: Uint8Array | undefined): void => {
+      operation.source = 'live'
+      action.start(operation, request)
+    }
+    return () => {
       const body = this.tape.body(seq)
       this.#answer({ event: requested, body, recorded, seq, channel: operation, send })
     }
-    return true
   }
 
   #startOther(operation: Operation): void {

@@ -14,7 +14,7 @@ import { openForReplay } from '../runs/open-for-replay.js'
 import { sealKeyFor } from '../secrets/signing-key.js'
 import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
-import type { SettledDoubt } from '../kernel/doubts.js'
+import type { SettledDoubt } from '../kernel/settle-doubts.js'
 import type { ContinuePlan, LiveReport, PinnedReport, Simulator } from './plan.js'
 import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../kernel/scope.js'
@@ -74,7 +74,7 @@ function offlineTail(
   return {
     source,
     answerSync: (...call) => handOver.answerSync(...call),
-    takeOver: (operation) => {
+    prepare: (operation) => () => {
       const isAnswered = answers?.op === operation.id
       if (isAnswered) operation.source = 'edited'
       source.takeOver(operation, {
@@ -213,8 +213,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         outsideRuns(() => {
           session.close()
           writer?.close()
-          // Nothing was recorded, so no branch owns the files.
-          if (plan.branch !== undefined && !session.isLive) overlay?.store.remove()
+          // No branch was started that owns the files.
+          if (plan.branch !== undefined && writer === undefined) overlay?.store.remove()
         }),
     }
   } catch (error) {

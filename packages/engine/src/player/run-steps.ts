@@ -1,6 +1,6 @@
 import { missingClosing, type Step } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
-import type { Doubt, OpenRequest, RecordedServer, StepReader } from '../kernel/doubts.js'
+import type { Doubt, OpenRequest, RecordedServer, StepReader } from '../kernel/settle-doubts.js'
 import { describeEvent } from '../kernel/event-text.js'
 import { endOfAnswer } from '../kernel/lost-answer.js'
 import type { AnswerPart } from '../kernel/source.js'
