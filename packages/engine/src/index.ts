@@ -14,7 +14,7 @@ export type {
   LiveRules,
 } from './player/plan.js'
 export type { InDoubtPolicy, SettledDoubt } from './kernel/settle-doubts.js'
-export type { InDoubt } from './player/in-doubt.js'
+export type { InDoubt } from './player/find-doubts.js'
 export {
   planFork,
   planPinned,

@@ -28,7 +28,8 @@ import {
   type Source,
   type SyncCall,
 } from './session.js'
-import { type DivergenceFacts, DivergenceLog, type Leave, LeftTape, nameOf } from './divergence.js'
+import { type DivergenceFacts, DivergenceLog, nameOf } from './divergence.js'
+import { type Leave, LeftTape } from './leave-tape.js'
 import { TolerantDraws } from './draws.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'
@@ -233,7 +234,7 @@ export class Player implements Session {
   }
 
   draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
-    return this.#either(
+    return this.#serveOrGoLive(
       () => this.#serveDraw(kind, native, options),
       ({ recorder }) => recorder.draw(kind, native, this.#drawOptions(options)),
     )
@@ -251,7 +252,7 @@ export class Player implements Session {
   }
 
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
-    return this.#either(
+    return this.#serveOrGoLive(
       () => this.#serveDraw(kind, native, options),
       ({ recorder }) => recorder.drawAhead(kind, native, this.#drawOptions(options)),
     )
@@ -260,7 +261,7 @@ export class Player implements Session {
   perform(given: Action): Operation {
     const rules = this.options.continuation?.rules
     const action = rules?.watched(given) ?? given
-    const operation = this.#either(
+    const operation = this.#serveOrGoLive(
       () => this.#serve(action),
       ({ recorder }) => recorder.perform(action),
     )
@@ -270,7 +271,7 @@ export class Player implements Session {
 
   performSync(given: SyncCall): Delivery {
     const call = this.options.continuation?.rules?.watchedCall(given) ?? given
-    return this.#either(
+    return this.#serveOrGoLive(
       () => this.#serveSync(call),
       ({ recorder, tail }, op) =>
         op === undefined ? recorder.performSync(call) : tail.answerSync(op, call, recorder),
@@ -278,14 +279,14 @@ export class Player implements Session {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    this.#either(
+    this.#serveOrGoLive(
       () => this.#isOver() || this.#ignoresOutput || this.#matcher.output(stream, bytes),
       ({ recorder }) => recorder.output(stream, bytes),
     )
   }
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
-    this.#either(
+    this.#serveOrGoLive(
       () => {
         if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
       },
@@ -304,7 +305,7 @@ export class Player implements Session {
       continuation.onFailed(error)
       throw error
     }
-    this.#either(
+    this.#serveOrGoLive(
       () => {
         if (this.#isOver()) throw error
         this.#log.refuse(error)
@@ -356,7 +357,7 @@ export class Player implements Session {
     if (this.closed) return
     const { continuation } = this.options
     if (continuation !== undefined && !this.isLive && this.cutOff) this.#leave(undefined)
-    this.#either(
+    this.#serveOrGoLive(
       () => {
         this.#matcher.end(end)
         this.close()
@@ -472,7 +473,7 @@ export class Player implements Session {
    * Serves a call if the tape has it; otherwise makes it live. `answering`: the tape has its start,
    * but not its answer.
    */
-  #either<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
+  #serveOrGoLive<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
     if (this.#live !== undefined) return make(this.#live)
     try {
       return serve()
@@ -517,11 +518,10 @@ export class Player implements Session {
 
   /** The run cannot go live: nothing more is served, sent or delivered. */
   #giveUp(): void {
-    const { underWay } = this.#deliveries
+    for (const operation of this.#deliveries.underWay) operation.close()
     const live = this.#live
     this.#live = undefined
     this.#stopServing()
-    for (const operation of underWay) operation.close()
     live?.recorder.close()
   }
 }

@@ -8,10 +8,10 @@ import {
   digestMismatch,
   type DivergenceFacts,
   type DivergenceLog,
-  LeftTape,
   sentBytesDiffer,
 } from './divergence.js'
 import { hasWritten } from './compare.js'
+import { LeftTape } from './leave-tape.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface RecordedDeliveriesOptions {

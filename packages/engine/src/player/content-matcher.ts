@@ -8,7 +8,7 @@ import {
   recordedSha,
   type Started,
 } from '../kernel/compare.js'
-import { onlyReads } from './in-doubt.js'
+import { onlyReads } from './find-doubts.js'
 import { DrawnValues } from '../kernel/draws.js'
 import type { TapeTimeline, RecordedOperation } from '../kernel/timeline.js'
 

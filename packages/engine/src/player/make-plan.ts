@@ -30,7 +30,7 @@ import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import type { InDoubtPolicy } from '../kernel/settle-doubts.js'
 import type { ChildPlan, ContinuePlan, LiveRules, PinnedPlan } from './plan.js'
-import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
+import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './find-doubts.js'
 import { isCutOff } from '../kernel/timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 

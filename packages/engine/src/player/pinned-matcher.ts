@@ -18,7 +18,7 @@ import {
   recordedSha,
   type Started,
 } from '../kernel/compare.js'
-import { viewOf } from './in-doubt.js'
+import { viewOf } from './find-doubts.js'
 import { isStepEvent, type TapeTimeline } from '../kernel/timeline.js'
 import type { FreeRequest, StepEvent } from './free-answers.js'
 import type { PinnedReport } from './plan.js'

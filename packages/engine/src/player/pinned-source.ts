@@ -22,7 +22,7 @@ import { AmbientInputs, type AmbientSource, RerunInputs } from './ambient-inputs
 import { DrawnValues, seededDraws } from '../kernel/draws.js'
 import { isStepEvent, TapeTimeline } from '../kernel/timeline.js'
 import { lostAnswer, SILENCE_MS } from '../kernel/lost-answer.js'
-import { viewOf } from './in-doubt.js'
+import { viewOf } from './find-doubts.js'
 import type { RetakeError } from '../errors.js'
 import { natives } from '../kernel/natives.js'
 import { outsideRuns } from '../kernel/scope.js'

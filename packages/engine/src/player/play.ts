@@ -16,7 +16,7 @@ import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
 import type { SettledDoubt } from '../kernel/settle-doubts.js'
 import type { ContinuePlan, LiveReport, PinnedReport, Simulator } from './plan.js'
-import { LiveRequests } from './live-requests.js'
+import { AppliedLiveRules } from './live-rules.js'
 import { outsideRuns } from '../kernel/scope.js'
 import { type AnswerSource, outside } from '../kernel/source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from '../kernel/player.js'
@@ -130,7 +130,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     let pinned: PinnedSource | undefined
     const live =
       plan.live &&
-      new LiveRequests(tape, plan.live, {
+      new AppliedLiveRules(tape, plan.live, {
         onRefused: ({ what }) => onFailed(errors.LIVE_REQUEST_REFUSED(what)),
       })
     const tailAt = (at: number, owner: Session): Tail => {

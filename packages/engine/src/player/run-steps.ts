@@ -4,7 +4,7 @@ import type { Doubt, OpenRequest, RecordedServer, StepReader } from '../kernel/s
 import { describeEvent } from '../kernel/event-text.js'
 import { endOfAnswer } from '../kernel/lost-answer.js'
 import type { AnswerPart } from '../kernel/source.js'
-import { findInDoubt, isRepeatable, viewOf } from './in-doubt.js'
+import { findDoubts, isRepeatable, viewOf } from './find-doubts.js'
 import { mcpChildAt, refusedLine } from './mcp-child.js'
 
 /** Reads the steps of a tape on first use, because most runs go live with nothing in doubt. */
@@ -16,7 +16,7 @@ export class RunSteps implements StepReader {
   constructor(readonly tape: Tape) {}
 
   get inDoubt(): ReadonlyMap<number, Doubt> {
-    return (this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.op, doubt])))
+    return (this.#doubts ??= new Map(findDoubts(this.tape).map((doubt) => [doubt.op, doubt])))
   }
 
   doubtAbout(op: number): Doubt | undefined {

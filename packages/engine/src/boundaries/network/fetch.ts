@@ -12,7 +12,7 @@ import { replace, replaceLazyClass, undoAll, type Undo } from '../patching/patch
 import { listenForAbort } from './abort-signals.js'
 import { deliverError } from '../patching/deliver-error.js'
 import { inTurn } from '../patching/in-turn.js'
-import { DirectExchange, type DirectRequest, type ResponseHead } from './direct-exchange.js'
+import { DirectExchange, type DirectRequest, type ResponseHead } from './fetch-direct.js'
 import {
   type AgentClass,
   type Dispatcher,

@@ -19,7 +19,7 @@ import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
  * made it live. Not covered: native add-ons, and non-HTTP bytes on connections that were already
  * open.
  */
-export class LiveRequests {
+export class AppliedLiveRules {
   readonly #connections = new Map<number, Operation>()
   /** By connection. */
   readonly #lastRequests = new Map<
