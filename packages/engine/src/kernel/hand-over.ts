@@ -64,7 +64,7 @@ class RepeatedAnswer extends Operation {
   }
 }
 
-/** The only header in which equal answers of a server differ; its length is constant. */
+/** Blanks the date of an HTTP answer, in which equal answers differ. Its length stays the same. */
 const withoutDate = (bytes: Buffer): Buffer =>
   bytes.subarray(0, 5).toString('latin1') === 'HTTP/'
     ? Buffer.from(
@@ -87,9 +87,10 @@ interface LateQueued extends LatePart {
 }
 
 /**
- * Hands recorded answers to a live run in the recorded order and with the recorded delays, so that
- * races with timers and live answers end as they would have. Skips operations that the agent has
- * abandoned, and connections that it already uses for the next request.
+ * Hands the recorded answers that were still to come when a run went live to the agent. They come
+ * in the recorded order and with the recorded delays, so that a race with a timer or a live answer
+ * has the same winner. Skips operations that the agent has abandoned, and connections that it
+ * already uses for the next request.
  */
 export class LateAnswers {
   #waiting: LateQueued[] = []
@@ -97,7 +98,7 @@ export class LateAnswers {
   #addedAt: number | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `written`: bytes after which the agent uses the connection for something else. */
+  /** `written`: if the agent has written more bytes than this, it already uses the connection for something else. */
   add(operation: Operation, parts: readonly LatePart[], written?: number): void {
     if (parts.length === 0) return
     // All operations under way are added together, before the first part is due.

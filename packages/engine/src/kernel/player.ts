@@ -81,7 +81,7 @@ export interface Continuation {
   readonly onFailed: (error: unknown) => void
 }
 
-/** Checks what leaves the process after the tape, whichever tail decided that it is live. */
+/** Rules for everything that leaves the process after the tape, whichever tail made it live. */
 export interface LeavingRules {
   /** The action, with the rules applied to everything that it sends. */
   watched(action: Action): Action
@@ -96,7 +96,7 @@ export interface Live {
   readonly tail: Tail
 }
 
-/** Answers a run after its tape, and takes over from it. */
+/** Answers the agent after the tape was left. */
 export interface Tail {
   readonly source: AnswerSource
   /**
@@ -340,8 +340,8 @@ export class Player implements Session {
     this.#deliveries.forget(operation)
   }
 
-  restart(operation: Operation): void {
-    if (this.#live) this.#live.recorder.restart(operation)
+  refreshed(operation: Operation): void {
+    if (this.#live) this.#live.recorder.refreshed(operation)
     else this.#deliveries.expect(operation)
   }
 
@@ -436,8 +436,8 @@ export class Player implements Session {
   }
 
   /**
-   * Serves variables. Each is on the tape where it was first read: at the cursor, unless the code
-   * has changed.
+   * The recorded variables. A variable is on the tape where the program first read it, so usually
+   * the cursor has just passed it. If the code has changed, the whole tape is searched.
    */
   #servedEnvironment(): ServedVariables {
     const { tape, options } = this
@@ -470,8 +470,8 @@ export class Player implements Session {
   // ── from served to live ───────────────────────────────────────────────────
 
   /**
-   * Serves a call if the tape has it; otherwise makes it live. `answering`: the tape has its start,
-   * but not its answer.
+   * Serves a call from the tape. If the tape has to be left instead, goes live and makes the call
+   * there. `answering`: the event of a call that the tape has without its answer.
    */
   #serveOrGoLive<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
     if (this.#live !== undefined) return make(this.#live)
@@ -497,7 +497,7 @@ export class Player implements Session {
     }
   }
 
-  /** The only transition from served to live. */
+  /** The only transition from served to live. Decides about all operations before it starts any. */
   #handOver({ goLive }: Continuation, why: DivergenceFacts | undefined): Live {
     const live = goLive(this.position, this)
     const { recorder, tail } = live

@@ -65,8 +65,12 @@ export interface RecordSessionOptions {
  * Writes everything the agent touches to the tape, and delivers completions one at a time, in the
  * order in which they will be replayed.
  *
- * Output-commit rule: an event is written before the agent sees it, and synced before an effect
- * that could depend on it leaves the process.
+ * Output-commit rule: an event is written to the file before the agent sees it. Before anything
+ * leaves the process, all earlier events are synced to disk, because it could depend on any of them.
+ *
+ * If the tape cannot be written, the writer decides what happens: it stops the process, continues
+ * without a tape, or throws. If it throws, the agent gets the error from the call that it made, or
+ * in place of the answer that could not be written, and nothing leaves the process any more.
  */
 export class RecordSession implements Session {
   closed = false
@@ -76,7 +80,7 @@ export class RecordSession implements Session {
   readonly databases: Session['databases']
   readonly environment: RecordedVariables
   readonly #queue: Completed[] = []
-  /** True while a delivery waits for the disk. */
+  /** True while a delivery waits for the disk. Nothing else is delivered in the meantime. */
   #isPaused = false
   /** The delivery that has waited, now on disk. It is next. */
   #turnOnDisk: Turn | undefined
@@ -214,11 +218,11 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Syncs everything that a write could depend on before it is sent. The write itself is not
-   * synced: a program that pipes a file into a child need not wait for the disk at every piece, and
-   * repeats it by itself. A request to a server is synced, because after a crash it must be known
-   * that it may have had its effect. Chunks of a returned stream are output of the run and, like
-   * stdout, not synced.
+   * Everything before the write is synced before it is sent. The write itself is synced only if it
+   * is a request to a server: after a crash, the tape must show that the request may have had its
+   * effect. Otherwise a program that pipes a file into a child would wait for the disk at every
+   * piece. Chunks of a stream that the run returns are written here too, and need no sync, like
+   * stdout.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     const isSynced = isDurable(operation.action) && this.local === 'live'
@@ -282,11 +286,11 @@ export class RecordSession implements Session {
     // Parts of a closed operation are dropped in #takeTurn.
   }
 
-  restart(operation: Operation): void {
+  refreshed(operation: Operation): void {
     for (let at = this.#queue.length - 1; at >= 0; at -= 1) {
       if (this.#queue[at]?.operation === operation) this.#queue.splice(at, 1)
     }
-    this.#answers.restart?.(operation)
+    this.#answers.refreshed?.(operation)
   }
 
   /** Ends the run: writes the last event and the seal. Later calls are no longer recorded. */
@@ -331,7 +335,6 @@ export class RecordSession implements Session {
     sessionClosed(this.#owner, this.remote)
   }
 
-  /** `Object.assign`, because a spread creates a hidden class for each answer with a duration. */
   #appendAnswer(
     { event: origin }: { event: Origin },
     event: NewDelivery,
@@ -339,6 +342,7 @@ export class RecordSession implements Session {
     body: Uint8Array,
     isAhead = false,
   ): void {
+    // With a spread, V8 would create a hidden class for each answer with a duration.
     const answer = Object.assign({}, this.#mask.members(event), { op })
     const masked = this.#mask.body(answer, body, origin)
     if (masked !== body && origin.type === 'call' && origin.kind === 'file')
@@ -427,7 +431,10 @@ export class RecordSession implements Session {
     return turn
   }
 
-  /** A part of an answer, with later parts that have arrived, if they share its turn and its write. */
+  /**
+   * The next part of an answer and, if the action allows it, the following parts that have already
+   * arrived. They are written together and delivered in the same turn.
+   */
   #joinedTo(first: Completed): readonly Completed[] {
     const { operation } = first
     if (operation.action.joins !== true) return [first]
@@ -437,7 +444,10 @@ export class RecordSession implements Session {
     return parts
   }
 
-  /** Nothing else is delivered first, because the position of this turn is already on the tape. */
+  /**
+   * Delivers the turn when it is on disk. Until then nothing else is delivered, because the position
+   * of this turn on the tape is fixed.
+   */
   #pauseFor(turn: Turn): undefined {
     this.writer.whenDurable((failure) => {
       this.#isPaused = false

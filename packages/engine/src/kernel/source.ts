@@ -37,7 +37,7 @@ export interface AnswerSource {
   /** Called immediately before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
   /** Called when a timer was refreshed. */
-  restart?(operation: Operation): void
+  refreshed?(operation: Operation): void
   childTask?: NonNullable<Session['childTask']>
 }
 

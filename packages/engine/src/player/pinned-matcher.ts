@@ -318,7 +318,7 @@ const DISTINCT_BYTES = 8
 const DISTINCT_SHARE = 0.25
 
 /**
- * Finds the recorded step that a request of a changed run corresponds to. Identical requests are
+ * Finds the recorded step that a request of a blame fork or a rerun corresponds to. Identical requests are
  * found wherever they are made. Any other match is a judgement: first the lane whose conversation
  * begins alike, then the step with the same cause, then the earliest step. No step is matched
  * twice. A request that continues a lane whose recorded steps are all used matches nothing, rather

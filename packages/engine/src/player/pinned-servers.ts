@@ -32,7 +32,7 @@ export interface PinnedServersOptions {
 }
 
 /**
- * MCP servers on pipes in a fork. Their requests are answered from the tape one by one, so that
+ * MCP servers on pipes in a blame fork or a rerun. Their requests are answered from the tape one by one, so that
  * their tools can be pinned or free like all others. The first live request starts a real server,
  * which gets the agent's handshake and only the live requests. Not promised: notifications of a
  * server, such as progress, only come from a real server.

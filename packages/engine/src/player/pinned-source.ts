@@ -274,7 +274,7 @@ interface PendingRequest extends FreeRequest {
 }
 
 /**
- * Answers a run that has left its tape and pins some of its steps. Pinned steps get their recorded
+ * Answers a blame fork or a rerun that has left its tape. Pinned steps get their recorded
  * answers, free ones what the plan says. Timers and operations that are not steps are real; so are
  * files, clocks and random values, unless the plan pins them. Not promised for judged matches: that
  * the request of a pinned step equals the recorded one. If it does not, the answer is forced, and

@@ -265,8 +265,8 @@ export class TapeSource implements AnswerSource {
     return recordedPart(this.tape, this.recorded.delivery(seq), this.options.session().secrets)
   }
 
-  restart(operation: Operation): void {
-    this.#turns.restart(operation)
+  refreshed(operation: Operation): void {
+    this.#turns.refreshed(operation)
   }
 
   /** Lets a process answer only if it gets the recorded input. In other orders, lanes may mix their input. */

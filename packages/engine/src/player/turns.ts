@@ -140,7 +140,7 @@ export class TurnTimers {
     return !this.#unknown.has(pending) && kindOf(pending.operation) !== 'interval'
   }
 
-  restart(pending: PendingAnswer | undefined): void {
+  refreshed(pending: PendingAnswer | undefined): void {
     if (pending === undefined) return
     pending.armed = true
     pending.due = this.#now + msOf(pending.operation)
@@ -346,8 +346,8 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     return this.waiting.find((one) => one.operation === operation)
   }
 
-  restart(operation: Operation): void {
-    this.options.timers.restart(this.find(operation))
+  refreshed(operation: Operation): void {
+    this.options.timers.refreshed(this.find(operation))
     this.request()
   }
 
