@@ -94,13 +94,14 @@ export type DivergenceReason =
 /** Members of an error, which has its own code. */
 export type RefusalText = Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
 
-/** The point of the tape at which the program differs from it. */
+/** Where the program differs from the tape, and in which fields. */
 export interface DivergencePoint {
-  /** The event of the tape at which it happened. */
+  /** The number of the event that was next on the tape. */
   readonly seq: number
   readonly kind: DivergenceKind
-  /** The event of the tape there, if any. */
+  /** That event; missing at the end of the tape. */
   readonly recorded?: TapeEvent
+  /** The fields that differ, if the program did the same kind of thing. */
   readonly mismatches: readonly Mismatch[]
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
@@ -151,7 +152,12 @@ const withKind = (
   point: Omit<DivergencePoint, 'kind'>,
 ): DivergenceFacts => ({ ...point, kind: KINDS[reason.code], ...reason })
 
-/** Collects divergences. In strict mode the first one is thrown, and serving ends. */
+/**
+ * Collects divergences. In strict mode, the first one ends the replay: it is thrown on the stack of
+ * the program, and nothing more is served. In observe mode, every one is reported and the program
+ * continues, as long as something can answer it. A run that goes live at a difference leaves the
+ * tape instead of reporting it.
+ */
 export class DivergenceLog {
   readonly divergences: DivergenceFacts[] = []
   /** Set once the replay cannot continue. */

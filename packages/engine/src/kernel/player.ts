@@ -424,7 +424,10 @@ export class Player implements Session {
     return { event: given.event(event), body: given.body(this.tape, event.seq) }
   }
 
-  /** Starts an operation that is not on the tape, in observe mode or after the run. Timers and local work run; anything that needs the outside fails. */
+  /**
+   * Starts an operation that is not on the tape, in observe mode or after the run. Timers and local
+   * work run; anything that needs the outside fails.
+   */
   #serveUnknown(operation: Operation): void {
     const { event } = operation.action
     if (event.type === 'timer' || event.type === 'work') {
