@@ -232,10 +232,18 @@ export class HandOver implements Tail {
       ...request,
       ...this.#doubts.decide(request.seq),
     }))
-    const late: LatePart[] = [
-      ...this.#restOf(operation).filter(({ event }) => isPart(event, 'spawn')),
-      ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer))),
-    ]
+    const late = this.#restOf(operation).filter(({ event }) => isPart(event, 'spawn'))
+    for (const { answer } of open) {
+      if (answer === undefined) continue
+      const from = answer.seqs.at(-1) ?? this.options.at
+      late.push({
+        event: { type: 'deliver', part: 'chunk', pipe: 1, from },
+        // The chunk may have other content, too.
+        body: Buffer.from(`${answer.line}\n`),
+        dueMs: this.tape.event(from).at - this.#leftAt,
+        order: from,
+      })
+    }
     return () => {
       for (const { event, body } of given ? plannedParts(given) : [])
         recorder.completed(operation, event, body, undefined)
@@ -258,17 +266,6 @@ export class HandOver implements Tail {
         server.handshake.map(revealed),
         again.map(({ line }) => line),
       )
-    }
-  }
-
-  /** One answer of a server, without other content of the same chunk. */
-  #lateLine(answer: { readonly seqs: readonly number[]; readonly line: string }): LatePart {
-    const from = answer.seqs.at(-1) ?? this.options.at
-    return {
-      event: { type: 'deliver', part: 'chunk', pipe: 1, from },
-      body: Buffer.from(`${answer.line}\n`),
-      dueMs: this.tape.event(from).at - this.#leftAt,
-      order: from,
     }
   }
 
@@ -359,7 +356,10 @@ export class HandOver implements Tail {
     if (write !== undefined) return write === 'again' ? start : (hand) => hand([write()])
     const { decision, settled } = this.#doubts.decide(doubt.seq)
     if (decision === 'retry') {
-      const seen = doubt.partial ? this.#seenOf(operation, doubt.seq) : []
+      if (!doubt.partial) return start
+      const seen = [...this.tape.events(doubt.seq)]
+        .filter((one) => isDelivery(one) && one.op === operation.id)
+        .map((one) => ({ event: one as DeliveryEvent, body: this.tape.body(one.seq) }))
       if (seen.length === 0) return start
       const repeated = new RepeatedAnswer(operation, seen, () => (settled.decision = 'lost'))
       return () => operation.action.start(repeated)
@@ -373,16 +373,6 @@ export class HandOver implements Tail {
     const { tape } = this
     const restMs = tape.event(tape.count - 1).at - this.#leftAt
     return Math.min(restMs + GRACE_MS, SILENCE_MS)
-  }
-
-  /** The parts of an answer that reached the agent before the run was killed. */
-  #seenOf(operation: Operation, from: number): AnswerPart[] {
-    const parts: AnswerPart[] = []
-    for (const event of this.tape.events(from)) {
-      if (isDelivery(event) && event.op === operation.id)
-        parts.push({ event, body: this.tape.body(event.seq) })
-    }
-    return parts
   }
 }
 

@@ -259,12 +259,6 @@ export class RecordSession implements Session {
     this.#append({ type: 'note', ...note }, body)
   }
 
-  /** A boundary is noted at its first use, so that a killed run has the note, and counted at the end. */
-  #countNotes(): void {
-    for (const { note, again } of this.#noted.values())
-      if (again > 0) this.#append({ type: 'note', ...note, count: again })
-  }
-
   attach(name: string, body: Uint8Array, isDurable = true): number {
     if (this.closed || this.local === 'tape') return -1
     const seq = this.#append({ type: 'note', kind: 'attachment', name }, body)
@@ -313,7 +307,9 @@ export class RecordSession implements Session {
 
   /** The end is written together with the seal. */
   #end({ body, ...fields }: RunEnd): void {
-    this.#countNotes()
+    // A boundary is noted at its first use, so that a killed run has the note. It is counted here.
+    for (const { note, again } of this.#noted.values())
+      if (again > 0) this.#append({ type: 'note', ...note, count: again })
     this.#appendAhead({ type: 'end', ...this.#mask.members(fields) }, body)
     this.#close()
   }

@@ -145,7 +145,11 @@ class ServedServer {
       return false
     }
     options.onLive()
-    this.#startReal()
+    if (!this.#isReal) {
+      this.#isReal = true
+      const { operation } = this.served
+      outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
+    }
     return true
   }
 
@@ -162,13 +166,6 @@ class ServedServer {
       { event: planned === undefined ? { ...event, from: order } : event, body, order },
     ])
     return false
-  }
-
-  #startReal(): void {
-    if (this.#isReal) return
-    this.#isReal = true
-    const { operation } = this.served
-    outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
   }
 
   /**

@@ -198,7 +198,13 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             signingKey: sealKeyFor(tape.run),
             ...recordingPorts(redactor),
           })
-          if (overlay) noteFilesAt(at, overlay, recorder)
+          if (overlay) overlay.later = overlay.parent?.from(at) ?? overlay.later
+          for (const file of overlay?.unknown ?? [])
+            recorder.note({
+              kind: 'boundary',
+              name: file,
+              text: 'the run had changed this file, and its state at that moment cannot be restored',
+            })
           return { recorder, tail }
         },
       },
@@ -294,14 +300,4 @@ function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | un
   return branch === undefined
     ? new Overlay(own, { ...options, isFilled: isOverlay(own) })
     : new Overlay(planOverlay(branch.path), options)
-}
-
-function noteFilesAt(at: number, overlay: Overlay, recorder: RecordSession): void {
-  overlay.later = overlay.parent?.from(at) ?? overlay.later
-  for (const filePath of overlay.unknown)
-    recorder.note({
-      kind: 'boundary',
-      name: filePath,
-      text: 'the run had changed this file, and its state at that moment cannot be restored',
-    })
 }

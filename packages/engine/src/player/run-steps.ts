@@ -30,11 +30,13 @@ export class RunSteps implements StepReader {
     const event = step && this.tape.event(step.seq)
     if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http')
       return undefined
+    // The event after the last content of a stream may be missing, too.
+    const { api, response } = step.exchange() ?? {}
+    const isStream = response?.events !== undefined && response.text !== undefined
+    const closing = api && isStream ? [missingClosing(api, response.text) ?? []].flat() : []
+    const chunk = { type: 'deliver', part: 'chunk' } as const
     return [
-      ...closingEvents(step).map((text) => ({
-        event: { type: 'deliver', part: 'chunk' } as const,
-        body: Buffer.from(text),
-      })),
+      ...closing.map((text) => ({ event: chunk, body: Buffer.from(text) })),
       ...endOfAnswer(event.seam),
     ]
   }
@@ -64,11 +66,4 @@ export class RunSteps implements StepReader {
       return seq === op || (event.type === 'request' && event.socket === op)
     })
   }
-}
-
-/** The event after the last content of a stream, if it is missing. */
-function closingEvents(step: Step): string[] {
-  const { api, response } = step.exchange() ?? {}
-  if (api === undefined || response?.events === undefined || response.text === undefined) return []
-  return [missingClosing(api, response.text) ?? []].flat()
 }

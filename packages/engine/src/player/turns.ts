@@ -53,17 +53,14 @@ export class DeliveryOrder {
     const pick = this.picks
     this.picks += 1
     if (seed === 0 || pick >= picks) return first
-    const legal = withEarliestTimer(ready).filter((one) => one === first || !one.isLateTimeout)
+    const [timer] = ready.filter(({ isTimer }) => isTimer).toSorted((a, b) => a.due - b.due)
+    const legal = ready
+      .filter((one) => !one.isTimer || one === timer)
+      .filter((one) => one === first || !one.isLateTimeout)
     const chosen = legal[Math.floor(this.#random() * legal.length)] ?? first
     if (chosen !== first) this.swaps.push({ pick, chosen: chosen.nextSeq, passed: first.nextSeq })
     return chosen
   }
-}
-
-/** Removes all timers except the earliest. */
-function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
-  const [earliest] = ready.filter(({ isTimer }) => isTimer).toSorted((a, b) => a.due - b.due)
-  return ready.filter((one) => !one.isTimer || one === earliest)
 }
 
 interface Started {
