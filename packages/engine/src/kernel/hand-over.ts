@@ -337,17 +337,17 @@ export class HandOver implements Tail {
     const { steps, machine } = this.options
     const start = (): void => operation.action.start(operation)
     const { isCut } = this.#doubts
-    // The tape alone does not show that the agent is still waiting.
+    // In a killed run the agent was still waiting; otherwise it may have abandoned the operation.
     const end = isCut ? steps.missingEnd(operation.id) : undefined
     if (end !== undefined) return (hand) => hand(end)
     const doubt = this.#doubts.doubtAbout(operation.id)
     if (doubt === undefined) {
       if (isCut && event.type === 'socket') this.#doubts.settleConnection(operation)
-      // An empty stdin would end before the recorded lines have arrived.
+      // If nobody can type, the input ends after the recorded lines. A real one would end before.
       if (readsStdin(event) && !machine.hasInput())
         return (hand) => hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
       if (readsStdin(event) || steps.isRepeatable(event)) return start
-      // The recorded run had abandoned it, so the agent gets time to abandon it again.
+      // The recorded run had abandoned it. The error comes late, so that the agent can do so again.
       if (event.type === 'request') return (hand) => hand(lostAnswer(event), SILENCE_MS)
       if (event.type === 'socket') return () => {}
       return (hand) => hand(lostAnswer(event), this.#untilEndMs)
@@ -368,7 +368,7 @@ export class HandOver implements Tail {
     return (hand) => hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
   }
 
-  /** Delays an answer, even an error, until the time at which the recorded run ended without it. */
+  /** Time until the recorded run had ended. An answer that it never got must not come earlier. */
   get #untilEndMs(): number {
     const { tape } = this
     const restMs = tape.event(tape.count - 1).at - this.#leftAt
@@ -377,8 +377,8 @@ export class HandOver implements Tail {
 }
 
 /**
- * The time in the run, in milliseconds, at which it goes live. An edited answer arrives when the
- * recorded one did.
+ * When the run goes live, in milliseconds since it started: the time of the last served event or,
+ * if its answer is edited, that of the recorded answer.
  */
 export function leftAt(tape: Tape, { answers }: HandOverPlan, at: number): number {
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at

@@ -192,9 +192,9 @@ export class DoubtSettler {
   }
 
   /**
-   * Settles bytes without an answer on a connection that is not HTTP. Only the client could repeat
-   * them, and some clients do so when they reconnect. Not promised: a request whose answer has
-   * begun.
+   * Reports bytes that the agent sent on a connection that is not HTTP, such as one to a database,
+   * and that have no answer on the tape. Retake cannot send them again; the client may do so when it
+   * reconnects. Not noticed: a request whose answer has begun.
    */
   settleConnection({ id, action }: Operation): void {
     const { digest = '' } = action.stamp?.() ?? {}
