@@ -26,7 +26,7 @@ import { EMPTY, type Operation, type Session } from '../kernel/session.js'
 import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
-/** A recorded step that may match a step of a fork. */
+/** A recorded step that may match a step of a blame fork or a rerun. */
 export interface RecordedStep {
   readonly step: Step
   readonly label: string
