@@ -4,7 +4,7 @@ import { makeProgram, runAgent } from './agent.mjs'
 import {
   connect,
   current,
-  findInDoubt,
+  findDoubts,
   installMachine,
   loop,
   openTape,
@@ -134,7 +134,7 @@ class Cycle {
       this.hasAllContacts(before, world)
       startProcess(`${this.seed} life ${life}`)
       if (life < 4 && this.random.chance(0.6)) this.kill(this.random.between(1, calls))
-      const doubts = findInDoubt(before)
+      const doubts = findDoubts(before)
       isSettled &&= hasAllEnds(before)
       const result = await this.run(() =>
         retake.resume(first.path, this.agent(), { inDoubt: policy }),

@@ -105,7 +105,7 @@ for (const name of Object.keys(process.env)) if (name !== 'HOME') delete process
 syncBuiltinESMExports()
 
 export const retake = await import('@retake/engine')
-export const { findInDoubt } = await import('@retake/engine/plans')
+export const { findDoubts } = await import('@retake/engine/plans')
 const { openTape, TapeWriter } = await import('@retake/tape/node')
 export { openTape }
 const writers = new Set()

@@ -97,8 +97,8 @@ export const MUTANTS = [
   {
     name: 'the hand-over repeats an operation that may have had its effect',
     seed: '3',
-    file: 'engine/dist/kernel/hand-over.js',
-    line: 'const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt;',
+    file: 'engine/dist/kernel/settle-doubts.js',
+    line: 'const decision = this.plan.decisions?.[seq] ?? this.plan.inDoubt;',
     mutant: "const decision = 'retry';",
   },
   {

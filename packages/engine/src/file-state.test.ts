@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FileBefore } from '@retake/tape/format'
 import { contentProof, finishWrite, lookAtFile } from './file-state.js'
-import type { FileFinding } from './kernel/doubts.js'
+import type { FileFinding } from './kernel/settle-doubts.js'
 import { proofOf } from './secrets/machine-key.js'
 
 let folder: string

@@ -1,5 +1,5 @@
 import type { FileBefore } from '@retake/tape/format'
-import type { FileFinding } from './kernel/doubts.js'
+import type { FileFinding } from './kernel/settle-doubts.js'
 import { proofOf } from './secrets/machine-key.js'
 import { disk } from './overlay/disk.js'
 

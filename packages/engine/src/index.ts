@@ -13,8 +13,8 @@ export type {
   LiveReport,
   LiveRules,
 } from './player/plan.js'
-export type { InDoubtPolicy, SettledDoubt } from './kernel/doubts.js'
-export type { InDoubt } from './player/in-doubt.js'
+export type { InDoubtPolicy, SettledDoubt } from './kernel/settle-doubts.js'
+export type { InDoubt } from './player/find-doubts.js'
 export {
   planFork,
   planPinned,

@@ -83,15 +83,14 @@ class Origin {
 
   /** Undefined if the agent's own code made the call. */
   get site(): string | undefined {
-    if (this.#stack !== undefined) this.#site = siteBehindPackage(framesOf(this.#stack))
+    if (this.#stack !== undefined) {
+      const frames = framesOf(this.#stack)
+      const nearest = frames.map((frame) => frame.getFileName()).find((file) => file)
+      if (nearest && isPackage(nearest)) this.#site = agentFrame(frames)
+    }
     this.#stack = undefined
     return this.#site
   }
-}
-
-function siteBehindPackage(frames: readonly Frame[]): string | undefined {
-  const nearest = frames.map((frame) => frame.getFileName()).find((file) => file)
-  return nearest && isPackage(nearest) ? agentFrame(frames) : undefined
 }
 
 const origins = new AsyncLocalStorage<Origin>()

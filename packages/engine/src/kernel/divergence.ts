@@ -8,6 +8,7 @@ import {
 } from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
 import { callSite } from './call-site.js'
+import { type Leave, leaveAtEnd, leaveAtMismatch } from './leave-tape.js'
 import type { Operation } from './session.js'
 import type { RecordedOperation, TapeCursor } from './timeline.js'
 
@@ -93,13 +94,14 @@ export type DivergenceReason =
 /** Members of an error, which has its own code. */
 export type RefusalText = Pick<RetakeError, 'code' | 'what' | 'why' | 'fix'>
 
-/** The point of the tape at which the program differs from it. */
+/** Where the program differs from the tape, and in which fields. */
 export interface DivergencePoint {
-  /** The event of the tape at which it happened. */
+  /** The number of the event that was next on the tape. */
   readonly seq: number
   readonly kind: DivergenceKind
-  /** The event of the tape there, if any. */
+  /** That event; missing at the end of the tape. */
   readonly recorded?: TapeEvent
+  /** The fields that differ, if the program did the same kind of thing. */
   readonly mismatches: readonly Mismatch[]
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
@@ -150,22 +152,12 @@ const withKind = (
   point: Omit<DivergencePoint, 'kind'>,
 ): DivergenceFacts => ({ ...point, kind: KINDS[reason.code], ...reason })
 
-/** Where a session leaves its tape and goes live. If missing, a replay stops there. */
-export type Leave = 'at the end' | 'on mismatch'
-
-/** Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated live. */
-export class LeftTape extends Error {
-  override readonly name = 'LeftTape'
-  constructor(
-    readonly why: DivergenceFacts,
-    /** A call that was started, but not answered, on the tape. */
-    readonly answering?: number,
-  ) {
-    super(why.code)
-  }
-}
-
-/** Collects divergences. In strict mode the first one is thrown, and serving ends. */
+/**
+ * Collects divergences. In strict mode, the first one ends the replay: it is thrown on the stack of
+ * the program, and nothing more is served. In observe mode, every one is reported and the program
+ * continues, as long as something can answer it. A run that goes live at a difference leaves the
+ * tape instead of reporting it.
+ */
 export class DivergenceLog {
   readonly divergences: DivergenceFacts[] = []
   /** Set once the replay cannot continue. */
@@ -184,20 +176,20 @@ export class DivergenceLog {
   ) {}
 
   diverge(reason: DivergenceReason, mismatches: readonly Mismatch[] = []): void {
-    const divergence = this.#add(this.#leaveAt(this.#here(reason, mismatches)))
+    const divergence = this.#report(reason, mismatches)
     if (this.options.mode !== 'observe') this.#halt(divergence)
   }
 
   /** Reports a divergence that ends the replay even in observe mode. */
   stop(reason: DivergenceReason): never {
-    this.#halt(this.#add(this.#leaveAt(this.#here(reason))))
+    this.#halt(this.#report(reason))
   }
 
   /** Reports that the program used something that no tape can answer. */
   refuse(error: RetakeError): never {
     const { code, what, why, fix } = error
     const reason = { code: 'refused', error: { code, what, why, fix } } as const
-    const divergence = this.#add(this.#leaveAt(this.#here(reason)))
+    const divergence = this.#report(reason)
     if (this.options.mode === 'observe') throw error
     this.#halt(divergence)
   }
@@ -205,16 +197,14 @@ export class DivergenceLog {
   /** Reports that the recording was cut off here. Not a difference, but nothing more can be served. */
   stopAtCut(current?: EventName, answering?: number): never {
     const divergence = this.#here({ code: 'cut-off', ...(current && { current }) })
-    if (this.options.leave !== undefined) throw new LeftTape(divergence, answering)
+    leaveAtEnd(this.options.leave, divergence, answering)
     this.#halt(divergence)
   }
 
-  #leaveAt(divergence: DivergenceFacts): DivergenceFacts {
-    if (this.options.leave === 'on mismatch') throw new LeftTape(divergence)
-    return divergence
-  }
-
-  #add(divergence: DivergenceFacts): DivergenceFacts {
+  /** Adds a divergence, unless it makes the run go live. */
+  #report(reason: DivergenceReason, mismatches?: readonly Mismatch[]): DivergenceFacts {
+    const divergence = this.#here(reason, mismatches)
+    leaveAtMismatch(this.options.leave, divergence)
     this.divergences.push(divergence)
     this.options.onDivergence?.(divergence)
     return divergence

@@ -18,18 +18,14 @@ export class DrawnValues {
   readonly #base36 = new Map<string, string[]>()
 
   add(kind: string, value: unknown): void {
-    for (const text of formsOf(kind, value)) if (text.length >= SHORTEST_TEXT) this.#addText(text)
-    if (kind === 'Math.random' && typeof value === 'number')
-      this.#addDigits(value.toString(36).slice(2))
-  }
-
-  #addText(text: string): void {
-    this.#texts.add(text)
-    if (!this.#lengths.includes(text.length))
-      this.#lengths = [...this.#lengths, text.length].toSorted((a, b) => b - a)
-  }
-
-  #addDigits(digits: string): void {
+    for (const text of formsOf(kind, value)) {
+      if (text.length < SHORTEST_TEXT) continue
+      this.#texts.add(text)
+      if (!this.#lengths.includes(text.length))
+        this.#lengths = [...this.#lengths, text.length].toSorted((a, b) => b - a)
+    }
+    if (kind !== 'Math.random' || typeof value !== 'number') return
+    const digits = value.toString(36).slice(2)
     const key = digits.slice(0, SHORTEST_CUT)
     if (this.#base36.get(key)?.includes(digits) !== true) pushTo(this.#base36, key, digits)
   }
@@ -106,7 +102,10 @@ function standInFor(
   const [source = kind, size] = kind.split(' ')
   if (source === 'Math.random') return random()
   if (source === 'crypto.randomUUID') return uuid(random)
-  if (source === 'FormData') return `----formdata-undici-0${digits(random, 11)}`
+  if (source === 'FormData') {
+    const digits = Array.from({ length: 11 }, () => Math.floor(random() * 10))
+    return `----formdata-undici-0${digits.join('')}`
+  }
   if (source.startsWith('crypto.') && size !== undefined)
     return bytes(random, Number(size)).toString('base64')
   return last ?? native()
@@ -114,9 +113,6 @@ function standInFor(
 
 const bytes = (random: () => number, size: number): Buffer =>
   Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)))
-
-const digits = (random: () => number, count: number): string =>
-  Array.from({ length: count }, () => Math.floor(random() * 10)).join('')
 
 function uuid(random: () => number): string {
   const raw = bytes(random, 16)

@@ -1,6 +1,6 @@
 import { errorTable, type FileBefore } from '@retake/tape/format'
 import type { EventName } from './divergence.js'
-import type { FileFinding } from './doubts.js'
+import type { FileFinding } from './settle-doubts.js'
 import { describeEvent } from './event-text.js'
 
 interface FileInDoubt {

@@ -8,17 +8,17 @@ export interface Turn {
 }
 
 /**
- * The only code that calls agent code. Each answer, or part of one, reaches the agent alone, in
- * its own turn of the event loop, so that everything the agent does about it is done before the
- * next one comes. Record and replay share it: everything visible to the agent, including its stack,
- * is the same in both.
+ * The only code that calls agent code. It delivers the answers, or parts of answers, of one
+ * operation per turn of the event loop, so that the agent has reacted to them before the next
+ * delivery. Recording and replaying use the same gate; what the agent can observe is the same in
+ * both, even its stack traces.
  */
 export class Gate {
   #requested = false
 
   constructor(
     readonly options: {
-      /** Takes the delivery whose turn it is, if any. */
+      /** Takes the delivery whose turn it is, if any. Must not throw: nothing could catch it. */
       readonly next: () => Turn | undefined
       /** Called after each turn. */
       readonly after: () => void

@@ -7,7 +7,7 @@ import { TapeWriter } from '@retake/tape/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { writeTape } from '../../test-support/write-tape.js'
 import { recordingPorts } from '../session-ports.js'
-import type { Doubt, HandOverPlan, SettledDoubt, StepReader } from './doubts.js'
+import type { Doubt, HandOverPlan, SettledDoubt, StepReader } from './settle-doubts.js'
 import { HandOver } from './hand-over.js'
 import { RecordSession } from './record-session.js'
 import { type Action, Operation } from './session.js'
@@ -96,7 +96,7 @@ function goLive(tape: Tape, { at, plan, inDoubt = {}, hasInput = false }: Given)
   /** Takes over an operation, and waits until the agent has got what is due. */
   const takeOver = async (id: number, action?: Partial<Action>): Promise<Operation> => {
     const operation = operationOf(id, action)
-    handOver.takeOver(operation, recorder)
+    handOver.prepare(operation, recorder)()
     await sleep(30)
     return operation
   }
@@ -116,7 +116,7 @@ describe('an answer that is on the tape', () => {
   test('does not reach an agent that has given up', async () => {
     const { operationOf, handOver, recorder, got } = goLive(tape(), { at: 4 })
     const operation = operationOf(1)
-    handOver.takeOver(operation, recorder)
+    handOver.prepare(operation, recorder)()
     operation.close()
     await sleep(30)
     expect(got).toEqual([])
@@ -143,7 +143,7 @@ test('answers of several operations come in the recorded order', async () => {
   const answer = (op: number) => [{ ...chunk, op }, `answer ${op}`] as const
   const tape = writeTape(request, other, answer(2), answer(1), { ...done, op: 1 }, end)
   const { operationOf, handOver, recorder, got } = goLive(tape, { at: 3 })
-  for (const id of [1, 2]) handOver.takeOver(operationOf(id), recorder)
+  for (const id of [1, 2]) handOver.prepare(operationOf(id), recorder)()
   await sleep(30)
   expect(got.slice(0, 2)).toEqual(['2 chunk answer 2', '1 chunk answer 1'])
 })
@@ -154,7 +154,7 @@ describe('a request of a killed run without an answer', () => {
 
   test('stops the run if nobody has decided, and is not sent', () => {
     const { handOver, operationOf, recorder, sent } = goLive(killed(), { at: 2, inDoubt: doubt })
-    expect(() => handOver.takeOver(operationOf(1), recorder)).toThrow(
+    expect(() => handOver.prepare(operationOf(1), recorder)).toThrow(
       expect.objectContaining({ code: 'STEP_IN_DOUBT' }),
     )
     expect(sent).toEqual([])
@@ -230,7 +230,7 @@ test('work that has finished is delivered, and not done again', async () => {
   const { operationOf, handOver, recorder, got, sent } = goLive(writeTape(work, end), { at: 2 })
   const operation = operationOf(1, { event: work, reexecuted: true })
   operation.finished = { native: 'result' }
-  handOver.takeOver(operation, recorder)
+  handOver.prepare(operation, recorder)()
   await sleep(30)
   expect(got).toEqual(['1 fire'])
   expect(sent).toEqual([])

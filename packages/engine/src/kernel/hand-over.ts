@@ -1,30 +1,19 @@
-import { type DeliveryEvent, encodeBody, isDelivery, type Tape } from '@retake/tape/format'
-import { nameOf, protocolOf } from './divergence.js'
-import type {
-  Doubt,
-  HandOverPlan,
-  OpenRequest,
-  RecordedServer,
-  SettledDoubt,
-  StepReader,
-} from './doubts.js'
+import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
 import { kernelErrors } from './errors.js'
-import { describeEvent, describeReceiver } from './event-text.js'
 import { lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
-import type { Machine } from './machine.js'
 import { natives } from './natives.js'
 import type { Tail } from './player.js'
 import type { RecordSession } from './record-session.js'
+import { type Delivery, EMPTY, type NewDelivery, Operation, type SyncCall } from './session.js'
 import {
-  type Action,
-  type Delivery,
-  EMPTY,
-  type NewDelivery,
-  Operation,
-  type SyncCall,
-} from './session.js'
+  type DoubtOptions,
+  DoubtSettler,
+  type HandOverPlan,
+  type OpenRequest,
+  type RecordedServer,
+} from './settle-doubts.js'
 import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
-import { isCutOff, readsStdin } from './timeline.js'
+import { readsStdin } from './timeline.js'
 
 /**
  * Repeats a request whose answer reached the agent in part. If the new answer begins with the same
@@ -75,7 +64,7 @@ class RepeatedAnswer extends Operation {
   }
 }
 
-/** The only header in which equal answers of a server differ; its length is constant. */
+/** Blanks the date of an HTTP answer, in which equal answers differ. Its length stays the same. */
 const withoutDate = (bytes: Buffer): Buffer =>
   bytes.subarray(0, 5).toString('latin1') === 'HTTP/'
     ? Buffer.from(
@@ -98,9 +87,10 @@ interface LateQueued extends LatePart {
 }
 
 /**
- * Hands recorded answers to a live run in the recorded order and with the recorded delays, so that
- * races with timers and live answers end as they would have. Skips operations that the agent has
- * abandoned, and connections that it already uses for the next request.
+ * Hands the recorded answers that were still to come when a run went live to the agent. They come
+ * in the recorded order and with the recorded delays, so that a race with a timer or a live answer
+ * has the same winner. Skips operations that the agent has abandoned, and connections that it
+ * already uses for the next request.
  */
 export class LateAnswers {
   #waiting: LateQueued[] = []
@@ -108,7 +98,7 @@ export class LateAnswers {
   #addedAt: number | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `written`: bytes after which the agent uses the connection for something else. */
+  /** `written`: if the agent has written more bytes than this, it already uses the connection for something else. */
   add(operation: Operation, parts: readonly LatePart[], written?: number): void {
     if (parts.length === 0) return
     // All operations under way are added together, before the first part is due.
@@ -123,7 +113,10 @@ export class LateAnswers {
     this.#addedAt = undefined
     natives.clearTimeout(this.#timer)
     this.#waiting = this.#waiting
-      .filter((part) => !isObsolete(part))
+      .filter(
+        ({ operation: { closed, action }, written }) =>
+          !closed && (written === undefined || (action.stamp?.().written ?? 0) <= written),
+      )
       .toSorted((a, b) => a.dueMs - b.dueMs || a.order - b.order)
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const waitMs = next.dueMs - natives.performanceNow()
@@ -142,61 +135,64 @@ const LOOK_MS = 50
 /** Lets a timeout that was due when the recorded run ended fire before the lost answer arrives. */
 const GRACE_MS = 1000
 
-const isObsolete = ({ operation, written }: LateQueued): boolean =>
-  operation.closed || (written !== undefined && (operation.action.stamp?.().written ?? 0) > written)
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
 /**
- * Decides about every operation that is under way when a run goes live. Answers that are still on
+ * Takes over every operation that is in progress when a run goes live. Answers that are still on
  * the tape are handed out; timers and local work start again; requests that were sent and never
- * answered follow the policy for steps in doubt. Nothing that may have had an effect is repeated
- * unless the plan says so.
+ * answered get what `DoubtSettler` decides. Nothing that may have had an effect is repeated unless
+ * the plan says so.
  */
 export class HandOver implements Tail {
   readonly source = outside
   readonly #leftAt: number
   readonly #lateAnswers = new LateAnswers()
+  readonly #doubts: DoubtSettler
 
   constructor(
     readonly tape: Tape,
     readonly plan: HandOverPlan,
-    readonly options: {
+    readonly options: DoubtOptions & {
       /** The first event that was not served. */
       readonly at: number
-      /** Collects each step in doubt, with its decision. */
-      readonly settled: SettledDoubt[]
-      readonly steps: StepReader
-      readonly machine: Pick<Machine, 'finishWrite' | 'hasInput'>
     },
   ) {
     this.#leftAt = leftAt(tape, plan, options.at)
+    this.#doubts = new DoubtSettler(tape, plan, options)
   }
 
-  takeOver(operation: Operation, recorder: RecordSession): void {
+  prepare(operation: Operation, recorder: RecordSession): () => void {
     const { action, id } = operation
-    const { at } = this.options
-    const { again, answers } = this.plan
+    const { again, answers, tail } = this.plan
     operation.underWayMs = this.#leftAt - this.tape.event(id).at
-    const server = again?.op === id ? undefined : this.#serverOf(operation, at)
-    if (server !== undefined && this.#handOverServer(operation, recorder, { server, at })) return
-    if (answers?.op === id) {
-      for (const { event, body } of plannedParts(answers))
-        recorder.completed(operation, event, body, undefined)
-    } else if (again?.op === id)
-      action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
-    else if (action.event.type === 'timer' || this.#isStartedAnew(action)) action.start(operation)
-    else if (action.reexecuted === true) this.#finishWork(operation, recorder)
-    else {
-      const rest = this.#handOverAnswer(operation, at)
-      return action.handOver?.(operation, rest)
+    const begin = (start: () => void) => (): void => {
+      start()
+      action.handOver?.(operation, [])
     }
-    action.handOver?.(operation, [])
-  }
-
-  /** In an offline tail, input comes from the tape; nobody is prompted. */
-  #isStartedAnew({ event, lasting }: Action): boolean {
-    return lasting === true && !(readsStdin(event) && this.plan.tail === 'offline')
+    const isProcess = action.event.type === 'call' && action.event.kind === 'process'
+    const server =
+      isProcess && action.restart !== undefined && again?.op !== id
+        ? this.options.steps.serverOf(id, this.options.at)
+        : undefined
+    const restart = server && this.#prepareServer(operation, recorder, server)
+    if (restart !== undefined) return restart
+    if (answers?.op === id)
+      return begin(() => {
+        for (const { event, body } of plannedParts(answers))
+          recorder.completed(operation, event, body, undefined)
+      })
+    if (again?.op === id)
+      return begin(() =>
+        action.start(operation, again.body === undefined ? undefined : bytesOf(again.body)),
+      )
+    // In an offline tail, input comes from the tape; nobody is prompted.
+    const isInput = readsStdin(action.event) && tail === 'offline'
+    if (action.event.type === 'timer' || (action.lasting === true && !isInput))
+      return begin(() => action.start(operation))
+    if (action.reexecuted !== true) return this.#prepareAnswer(operation)
+    return begin(() => {
+      if (operation.finished === undefined) return
+      const fired = { type: 'deliver', part: 'fire' } as const
+      recorder.completed(operation, fired, EMPTY, operation.finished.native)
+    })
   }
 
   /** Answers a synchronous call that may have been in progress when the run was killed. */
@@ -206,136 +202,96 @@ export class HandOver implements Tail {
     if (given !== undefined) return recorder.answerSync(op, { ...call, run: () => given })
     const doubt = this.options.steps.inDoubt.get(op)
     if (doubt === undefined) return recorder.answerSync(op, call)
-    const known = this.#settleWrite(doubt, call.body)
-    if (known !== undefined)
-      return recorder.answerSync(op, known === 'again' ? call : { ...call, run: () => known })
-    const { decision, settled } = this.#decide(doubt)
-    if (decision === 'retry') return recorder.answerSync(op, call)
-    settled.decision = 'skipped'
+    const write = this.#doubts.settleWrite(doubt.seq, call.body)
+    if (write !== undefined)
+      return recorder.answerSync(op, write === 'again' ? call : { ...call, run: write })
+    if (this.#doubts.decide(doubt.seq).decision === 'retry') return recorder.answerSync(op, call)
     const [part] = skippedAnswer(call.event)
     return recorder.answerSync(op, part === undefined ? call : { ...call, run: () => part })
   }
 
   /**
-   * Settles a write to a file of which the disk shows how far it got: `again`, or its answer after
-   * the missing bytes have been written. `body`: the bytes that the agent writes.
+   * For a process that serves the agent: requests in progress get their recorded answers; after
+   * that, a new process answers. Undefined if the recorded process ended in the middle of an answer:
+   * then it ends again.
    */
-  #settleWrite({ seq }: Doubt, body: Uint8Array = EMPTY): AnswerPart | 'again' | undefined {
-    const finding = this.plan.files?.[seq]
-    const event = this.tape.event(seq)
-    if (finding === undefined || event.type !== 'call' || event.file === undefined) return undefined
-    const { length } = event.file
-    const settle = (decision: SettledDoubt['decision'], written: number): void =>
-      void this.options.settled.push({
-        seq,
-        what: describeEvent(event),
-        decision,
-        file: { written, length },
-      })
-    if (finding.state === 'unchanged') {
-      settle('retried', 0)
-      return 'again'
-    }
-    if (finding.state === 'complete') settle('done', length)
-    else if (finding.state === 'partial') {
-      this.options.machine.finishWrite(event.file, body, finding.written)
-      settle('finished', finding.written)
-    } else return undefined
-    // Only these return how much they have written.
-    const { as, body: count } = /\.writev?(?:Sync)?$/.test(event.name) ? encodeBody(length) : {}
-    return { event: { type: 'result', ...(as && { as }) }, body: count ?? EMPTY }
-  }
-
-  #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
-    const what = this.options.steps.nameOf(doubt.seq)
-    const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
-    if (decision === 'fail') throw kernelErrors.STEP_IN_DOUBT(what)
-    const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
-    this.options.settled.push(settled)
-    return { decision, settled }
-  }
-
-  /** The server behind a process, if it was alive and can be restarted. */
-  #serverOf({ id, action }: Operation, at: number): RecordedServer | undefined {
-    const { event } = action
-    const isProcess = event.type === 'call' && event.kind === 'process'
-    return isProcess && action.restart ? this.options.steps.serverOf(id, at) : undefined
-  }
-
-  /**
-   * Gives requests in progress their recorded answers; after that, a new server answers. False if
-   * the recorded server ended in the middle of an answer: then it ends again.
-   */
-  #handOverServer(
+  #prepareServer(
     operation: Operation,
     recorder: RecordSession,
-    { server, at }: { readonly server: RecordedServer; readonly at: number },
-  ): boolean {
+    server: RecordedServer,
+  ): (() => void) | undefined {
     const { answers } = this.plan
     const given = answers?.op === operation.id ? answers : undefined
     const isGiven = ({ answer }: OpenRequest): boolean =>
       answer?.seqs.some((seq) => given?.replaces?.includes(seq) === true) === true
     const open = server.open.filter((request) => !isGiven(request))
     const lost = open.filter(({ answer }) => answer === undefined)
-    if (lost.length > 0 && server.hasEnd) return false
-    for (const { event, body } of given ? plannedParts(given) : [])
-      recorder.completed(operation, event, body, undefined)
-    this.#handLate(operation, [
-      ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
-      ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer, at))),
-    ])
+    if (lost.length > 0 && server.hasEnd) return undefined
     // Requests that the run itself had abandoned get no answer.
-    const doubts = this.#isCut ? lost : []
-    const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
-    // The tape has placeholders where the agent sent secrets.
-    const { secrets } = recorder
-    const lines = again.map(({ line }) => secrets.reveal(line))
-    const handshake = server.handshake.map((message) => ({
-      ...message,
-      line: secrets.reveal(message.line),
+    const decided = (this.#doubts.isCut ? lost : []).map((request) => ({
+      ...request,
+      ...this.#doubts.decide(request.seq),
     }))
-    operation.action.restart?.(operation, handshake, lines)
-    return true
-  }
-
-  /** One answer, without other content of the same chunk. */
-  #lateLine(answer: { seqs: readonly number[]; line: string }, at: number): LatePart {
-    const from = answer.seqs.at(-1) ?? at
-    return {
-      event: { type: 'deliver', part: 'chunk', pipe: 1, from },
-      body: Buffer.from(`${answer.line}\n`),
-      dueMs: this.tape.event(from).at - this.#leftAt,
-      order: from,
+    const late = this.#restOf(operation).filter(({ event }) => isPart(event, 'spawn'))
+    for (const { answer } of open) {
+      if (answer === undefined) continue
+      const from = answer.seqs.at(-1) ?? this.options.at
+      late.push({
+        event: { type: 'deliver', part: 'chunk', pipe: 1, from },
+        // The chunk may have other content, too.
+        body: Buffer.from(`${answer.line}\n`),
+        dueMs: this.tape.event(from).at - this.#leftAt,
+        order: from,
+      })
+    }
+    return () => {
+      for (const { event, body } of given ? plannedParts(given) : [])
+        recorder.completed(operation, event, body, undefined)
+      this.#handLate(operation, late)
+      for (const request of decided) {
+        if (request.decision === 'retry') continue
+        const { what } = kernelErrors.STEP_SKIPPED(request.settled.what)
+        const refusal = this.options.steps.refusalOf(request, what)
+        const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
+        recorder.completed(operation, event, refusal, undefined)
+      }
+      // The tape has placeholders where the agent sent secrets.
+      const revealed = <L extends { readonly line: string }>(message: L): L => ({
+        ...message,
+        line: recorder.secrets.reveal(message.line),
+      })
+      const again = decided.filter(({ decision }) => decision === 'retry').map(revealed)
+      operation.action.restart?.(
+        operation,
+        server.handshake.map(revealed),
+        again.map(({ line }) => line),
+      )
     }
   }
 
-  /** True if a request in progress in a killed run is sent again. */
-  #settleRequest(request: OpenRequest, operation: Operation, recorder: RecordSession): boolean {
-    const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
-    if (decision === 'retry') return true
-    settled.decision = 'skipped'
-    const { what } = kernelErrors.STEP_SKIPPED(settled.what)
-    const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
-    recorder.completed(operation, event, this.options.steps.refusalOf(request, what), undefined)
-    return false
-  }
-
-  /** Returns the recorded answers that the agent still gets. */
-  #handOverAnswer(operation: Operation, at: number): Uint8Array[] {
-    const rest = this.#restOf(operation, at)
-    this.#handLate(operation, rest)
-    const bodies = rest.map(({ body }) => body)
-    if (isAnswered(operation, rest)) return bodies
+  /** The rest of an answer, and its replacement if the tape does not have the end of it. */
+  #prepareAnswer(operation: Operation): () => void {
+    const { action } = operation
+    const rest = this.#restOf(operation)
     const last = rest.at(-1)
-    this.#settle(operation, (parts, waitMs = 0) => {
-      const dueMs = (last?.dueMs ?? 0) + waitMs
-      const order = last?.order ?? at
-      this.#handLate(
+    const isComplete =
+      last !== undefined && (action.event.type === 'socket' || endsAnswer(last.event))
+    const replace = isComplete ? undefined : this.#prepareReplacement(operation)
+    return () => {
+      this.#handLate(operation, rest)
+      replace?.((parts, waitMs = 0) => {
+        const dueMs = (last?.dueMs ?? 0) + waitMs
+        const order = last?.order ?? this.options.at
+        this.#handLate(
+          operation,
+          parts.map((part) => ({ ...part, dueMs, order })),
+        )
+      })
+      action.handOver?.(
         operation,
-        parts.map((part) => ({ ...part, dueMs, order })),
+        rest.map(({ body }) => body),
       )
-    })
-    return bodies
+    }
   }
 
   #handLate(operation: Operation, parts: readonly LatePart[]): void {
@@ -344,29 +300,25 @@ export class HandOver implements Tail {
     this.#lateAnswers.add(operation, parts, written)
   }
 
-  #finishWork(operation: Operation, recorder: RecordSession): void {
-    if (operation.finished === undefined) return
-    recorder.completed(
-      operation,
-      { type: 'deliver', part: 'fire' },
-      EMPTY,
-      operation.finished.native,
-    )
-  }
-
   /** The rest of the recorded answer; for a connection, only answers to bytes already written. */
-  #restOf(operation: Operation, at: number): LatePart[] {
-    const written = operation.action.stamp?.().written
+  #restOf(operation: Operation): LatePart[] {
+    const { action } = operation
+    const written = action.stamp?.().written
     const parts: LatePart[] = []
-    if (operation.action.isIdle?.() === true) return parts
-    for (const event of this.tape.events(at)) {
+    if (action.isIdle?.() === true) return parts
+    for (const event of this.tape.events(this.options.at)) {
       if (!isDelivery(event) || event.op !== operation.id) continue
       const isLater =
         event.type === 'deliver' &&
         written !== undefined &&
         event.written !== undefined &&
         event.written > written
-      if (isLater || (isIdleEnd(operation, event) && parts.length === 0)) break
+      // The close of an idle connection need not be repeated.
+      const isIdleEnd =
+        parts.length === 0 &&
+        action.event.type === 'socket' &&
+        (isPart(event, 'end') || isPart(event, 'close'))
+      if (isLater || isIdleEnd) break
       parts.push({
         ...recordedPart(this.tape, event, operation.session.secrets),
         dueMs: event.at - this.#leftAt,
@@ -376,108 +328,66 @@ export class HandOver implements Tail {
     return parts
   }
 
-  #settle(operation: Operation, hand: Hand): void {
-    const { event } = operation.action
-    // The tape alone does not show that the agent is still waiting.
-    const { steps, machine } = this.options
-    const end = this.#isCut ? steps.missingEnd(operation.id) : undefined
-    if (end !== undefined) return hand(end)
-    const lastDoubt = this.#isCut ? steps.doubtAbout(operation.id) : undefined
-    const doubt = steps.inDoubt.get(operation.id) ?? lastDoubt
-    if (doubt === undefined) {
-      if (this.#isCut && event.type === 'socket') this.#settleConnection(operation)
-      // An empty stdin would end before the recorded lines have arrived.
-      if (readsStdin(event) && !machine.hasInput())
-        hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      else if (readsStdin(event) || steps.isRepeatable(event)) operation.action.start(operation)
-      // The recorded run had abandoned it, so the agent gets time to abandon it again.
-      else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
-      else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
-      return
-    }
-    const known = this.#settleWrite(doubt, operation.action.body)
-    if (known !== undefined)
-      return known === 'again' ? operation.action.start(operation) : hand([known])
-    const { decision, settled } = this.#decide(doubt)
-    if (decision === 'retry') {
-      const seen = doubt.partial ? this.#seenOf(operation, doubt.seq) : []
-      const onLost = (): void => void (settled.decision = 'lost')
-      operation.action.start(
-        seen.length === 0 ? operation : new RepeatedAnswer(operation, seen, onLost),
-      )
-      return
-    }
-    settled.decision = doubt.partial ? 'lost' : 'skipped'
-    hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
-  }
-
   /**
-   * Bytes without an answer on a connection that is not HTTP. Only the client could repeat them, and
-   * some clients do so when they reconnect. Not promised: a request whose answer has begun.
+   * Decides what the agent gets after the recorded parts of an incomplete answer: its missing end,
+   * the answer to a repeated request, or an error.
    */
-  #settleConnection({ id, action }: Operation): void {
-    const { digest = '' } = action.stamp?.() ?? {}
-    let firstAnswer: Uint8Array | undefined
-    let answered = ''
-    for (const event of this.tape.events(id)) {
-      if (event.type !== 'deliver' || event.op !== id) continue
-      answered = event.digest ?? ''
-      if (event.part === 'chunk') firstAnswer ??= this.tape.body(event.seq)
+  #prepareReplacement(operation: Operation): (hand: HandParts) => void {
+    const { event, body } = operation.action
+    const { steps, machine } = this.options
+    const start = (): void => operation.action.start(operation)
+    const { isCut } = this.#doubts
+    // In a killed run the agent was still waiting; otherwise it may have abandoned the operation.
+    const end = isCut ? steps.missingEnd(operation.id) : undefined
+    if (end !== undefined) return (hand) => hand(end)
+    const doubt = this.#doubts.doubtAbout(operation.id)
+    if (doubt === undefined) {
+      if (isCut && event.type === 'socket') this.#doubts.settleConnection(operation)
+      // If nobody can type, the input ends after the recorded lines. A real one would end before.
+      if (readsStdin(event) && !machine.hasInput())
+        return (hand) => hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
+      if (readsStdin(event) || steps.isRepeatable(event)) return start
+      // The recorded run had abandoned it. The error comes late, so that the agent can do so again.
+      if (event.type === 'request') return (hand) => hand(lostAnswer(event), SILENCE_MS)
+      if (event.type === 'socket') return () => {}
+      return (hand) => hand(lostAnswer(event), this.#untilEndMs)
     }
-    if (digest === answered) return
-    const receiver = describeReceiver(nameOf(action.event), protocolOf(action.event, firstAnswer))
-    if (this.plan.inDoubt === 'fail') throw kernelErrors.CONNECTION_IN_DOUBT(receiver)
-    const what = `bytes sent to ${receiver}`
-    this.options.settled.push({ seq: id, what, decision: 'lost' })
+    const write = this.#doubts.settleWrite(doubt.seq, body)
+    if (write !== undefined) return write === 'again' ? start : (hand) => hand([write()])
+    const { decision, settled } = this.#doubts.decide(doubt.seq)
+    if (decision === 'retry') {
+      if (!doubt.partial) return start
+      const seen = [...this.tape.events(doubt.seq)]
+        .filter((one) => isDelivery(one) && one.op === operation.id)
+        .map((one) => ({ event: one as DeliveryEvent, body: this.tape.body(one.seq) }))
+      if (seen.length === 0) return start
+      const repeated = new RepeatedAnswer(operation, seen, () => (settled.decision = 'lost'))
+      return () => operation.action.start(repeated)
+    }
+    if (doubt.partial) settled.decision = 'lost'
+    return (hand) => hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
   }
 
-  /** Delays an answer, even an error, until the time at which the recorded run ended without it. */
+  /** Time until the recorded run had ended. An answer that it never got must not come earlier. */
   get #untilEndMs(): number {
     const { tape } = this
     const restMs = tape.event(tape.count - 1).at - this.#leftAt
     return Math.min(restMs + GRACE_MS, SILENCE_MS)
   }
-
-  /** True if the run was killed and is served to its last event. */
-  get #isCut(): boolean {
-    return this.plan.until === undefined && isCutOff(this.tape)
-  }
-
-  /** The parts of an answer that reached the agent before the run was killed. */
-  #seenOf(operation: Operation, from: number): AnswerPart[] {
-    const parts: AnswerPart[] = []
-    for (const event of this.tape.events(from)) {
-      if (isDelivery(event) && event.op === operation.id)
-        parts.push({ event, body: this.tape.body(event.seq) })
-    }
-    return parts
-  }
 }
 
 /**
- * The time in the run, in milliseconds, at which it goes live. An edited answer arrives when the
- * recorded one did.
+ * When the run goes live, in milliseconds since it started: the time of the last served event or,
+ * if its answer is edited, that of the recorded answer.
  */
 export function leftAt(tape: Tape, { answers }: HandOverPlan, at: number): number {
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
 }
 
-/** `waitMs`: delay after the last recorded part. */
-type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
+/** Hands parts to the agent `waitMs` after the last recorded part. */
+type HandParts = (parts: readonly AnswerPart[], waitMs?: number) => void
 
 export const plannedParts = ({ parts }: NonNullable<HandOverPlan['answers']>): AnswerPart[] =>
   parts.map(({ event, body }) => ({ event, body: bytesOf(body) }))
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
-
-/** True for the close of an idle connection, which need not be repeated. */
-const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
-  operation.action.event.type === 'socket' &&
-  event.type === 'deliver' &&
-  (event.part === 'end' || event.part === 'close')
-
-/** True if these parts complete an answer. Always true for connections, which stay open. */
-function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolean {
-  const last = parts.at(-1)?.event
-  return last !== undefined && (action.event.type === 'socket' || endsAnswer(last))
-}

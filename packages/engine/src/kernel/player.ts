@@ -7,7 +7,6 @@ import {
   type NoteEvent,
   type OutputEvent,
   readsOf,
-  recordError,
   type RetakeError,
   type Tape,
 } from '@retake/tape/format'
@@ -29,11 +28,12 @@ import {
   type Source,
   type SyncCall,
 } from './session.js'
-import { type DivergenceFacts, DivergenceLog, type Leave, LeftTape, nameOf } from './divergence.js'
+import { type DivergenceFacts, DivergenceLog, nameOf } from './divergence.js'
+import { type Leave, LeftTape } from './leave-tape.js'
 import { TolerantDraws } from './draws.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'
-import type { AnswerSource } from './source.js'
+import { type AnswerSource, errorAnswer, hasSingleAnswer } from './source.js'
 import { TapeCursor } from './timeline.js'
 
 export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
@@ -81,7 +81,7 @@ export interface Continuation {
   readonly onFailed: (error: unknown) => void
 }
 
-/** Checks what leaves the process after the tape, whichever tail decided that it is live. */
+/** Rules for everything that leaves the process after the tape, whichever tail made it live. */
 export interface LeavingRules {
   /** The action, with the rules applied to everything that it sends. */
   watched(action: Action): Action
@@ -96,11 +96,14 @@ export interface Live {
   readonly tail: Tail
 }
 
-/** Answers a run after its tape, and takes over from it. */
+/** Answers the agent after the tape was left. */
 export interface Tail {
   readonly source: AnswerSource
-  /** Takes over an operation that is under way when the tape is left. */
-  takeOver(operation: Operation, recorder: RecordSession): void
+  /**
+   * Decides what becomes of an operation that is in progress when the tape is left. The returned
+   * function does it. Until it is called, nothing is sent or delivered, so a decision may throw.
+   */
+  prepare(operation: Operation, recorder: RecordSession): () => void
   /** Answers a synchronous call whose start is the last event of the tape. */
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery
 }
@@ -231,7 +234,7 @@ export class Player implements Session {
   }
 
   draw<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
-    return this.#either(
+    return this.#serveOrGoLive(
       () => this.#serveDraw(kind, native, options),
       ({ recorder }) => recorder.draw(kind, native, this.#drawOptions(options)),
     )
@@ -249,7 +252,7 @@ export class Player implements Session {
   }
 
   drawAhead<T>(kind: string, native: () => T, options?: DrawOptions<T>): T {
-    return this.#either(
+    return this.#serveOrGoLive(
       () => this.#serveDraw(kind, native, options),
       ({ recorder }) => recorder.drawAhead(kind, native, this.#drawOptions(options)),
     )
@@ -258,7 +261,7 @@ export class Player implements Session {
   perform(given: Action): Operation {
     const rules = this.options.continuation?.rules
     const action = rules?.watched(given) ?? given
-    const operation = this.#either(
+    const operation = this.#serveOrGoLive(
       () => this.#serve(action),
       ({ recorder }) => recorder.perform(action),
     )
@@ -268,7 +271,7 @@ export class Player implements Session {
 
   performSync(given: SyncCall): Delivery {
     const call = this.options.continuation?.rules?.watchedCall(given) ?? given
-    return this.#either(
+    return this.#serveOrGoLive(
       () => this.#serveSync(call),
       ({ recorder, tail }, op) =>
         op === undefined ? recorder.performSync(call) : tail.answerSync(op, call, recorder),
@@ -276,14 +279,14 @@ export class Player implements Session {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    this.#either(
+    this.#serveOrGoLive(
       () => this.#isOver() || this.#ignoresOutput || this.#matcher.output(stream, bytes),
       ({ recorder }) => recorder.output(stream, bytes),
     )
   }
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
-    this.#either(
+    this.#serveOrGoLive(
       () => {
         if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
       },
@@ -302,7 +305,7 @@ export class Player implements Session {
       continuation.onFailed(error)
       throw error
     }
-    this.#either(
+    this.#serveOrGoLive(
       () => {
         if (this.#isOver()) throw error
         this.#log.refuse(error)
@@ -337,8 +340,8 @@ export class Player implements Session {
     this.#deliveries.forget(operation)
   }
 
-  restart(operation: Operation): void {
-    if (this.#live) this.#live.recorder.restart(operation)
+  refreshed(operation: Operation): void {
+    if (this.#live) this.#live.recorder.refreshed(operation)
     else this.#deliveries.expect(operation)
   }
 
@@ -354,7 +357,7 @@ export class Player implements Session {
     if (this.closed) return
     const { continuation } = this.options
     if (continuation !== undefined && !this.isLive && this.cutOff) this.#leave(undefined)
-    this.#either(
+    this.#serveOrGoLive(
       () => {
         this.#matcher.end(end)
         this.close()
@@ -421,23 +424,23 @@ export class Player implements Session {
     return { event: given.event(event), body: given.body(this.tape, event.seq) }
   }
 
-  /** Starts an operation that is not on the tape, in observe mode or after the run. Timers and local work run; anything that needs the outside fails. */
+  /**
+   * Starts an operation that is not on the tape, in observe mode or after the run. Timers and local
+   * work run; anything that needs the outside fails.
+   */
   #serveUnknown(operation: Operation): void {
     const { event } = operation.action
     if (event.type === 'timer' || event.type === 'work') {
       outsideRuns(() => operation.action.start(operation))
       return
     }
-    const error = recordError(kernelErrors.NOT_ON_TAPE(nameOf(event)))
-    const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
-      ? { type: 'result', error }
-      : { type: 'deliver', part: 'error', error }
+    const answer = errorAnswer(hasSingleAnswer(event), kernelErrors.NOT_ON_TAPE(nameOf(event)))
     this.completed(operation, answer, EMPTY, undefined)
   }
 
   /**
-   * Serves variables. Each is on the tape where it was first read: at the cursor, unless the code
-   * has changed.
+   * The recorded variables. A variable is on the tape where the program first read it, so usually
+   * the cursor has just passed it. If the code has changed, the whole tape is searched.
    */
   #servedEnvironment(): ServedVariables {
     const { tape, options } = this
@@ -470,10 +473,10 @@ export class Player implements Session {
   // ── from served to live ───────────────────────────────────────────────────
 
   /**
-   * Serves a call if the tape has it; otherwise makes it live. `answering`: the tape has its start,
-   * but not its answer.
+   * Serves a call from the tape. If the tape has to be left instead, goes live and makes the call
+   * there. `answering`: the event of a call that the tape has without its answer.
    */
-  #either<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
+  #serveOrGoLive<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
     if (this.#live !== undefined) return make(this.#live)
     try {
       return serve()
@@ -491,12 +494,13 @@ export class Player implements Session {
     try {
       return outsideRuns(() => this.#handOver(continuation, why))
     } catch (error) {
+      this.#giveUp()
       continuation.onFailed(error)
       throw error
     }
   }
 
-  /** The only transition from served to live. */
+  /** The only transition from served to live. Decides about all operations before it starts any. */
   #handOver({ goLive }: Continuation, why: DivergenceFacts | undefined): Live {
     const live = goLive(this.position, this)
     const { recorder, tail } = live
@@ -507,13 +511,20 @@ export class Player implements Session {
     this.#stopServing()
     recorder.secrets.takeOver(this.#secrets)
     recorder.environment.takeOver(this.#environment)
-    for (const operation of underWay) {
+    const starts = underWay.map((operation) => {
       operation.source = recorder.local
-      tail.takeOver(operation, recorder)
-    }
+      return tail.prepare(operation, recorder)
+    })
+    for (const start of starts) start()
     return live
   }
-}
 
-/** True for calls with a single answer; processes, threads and streams have parts. */
-const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])
+  /** The run cannot go live: nothing more is served, sent or delivered. */
+  #giveUp(): void {
+    for (const operation of this.#deliveries.underWay) operation.close()
+    const live = this.#live
+    this.#live = undefined
+    this.#stopServing()
+    live?.recorder.close()
+  }
+}

@@ -5,17 +5,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { TapeWriter } from '@retake/tape/node'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tapeErrors } from '@retake/tape/format'
+import { openTape, TapeWriter } from '@retake/tape/node'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { install, uninstall } from '../boundaries/install.js'
 import { insideRun } from './scope.js'
 import { recordingPorts } from '../session-ports.js'
+import type { EventWriter } from './background-writer.js'
 import { RecordSession } from './record-session.js'
+import { type Action, EMPTY, type Operation } from './session.js'
 
 beforeAll(() => install())
 afterAll(uninstall)
 
-function openSession(): {
+function openSession(through = (writer: TapeWriter): EventWriter => writer): {
   session: RecordSession
   writer: TapeWriter
 } {
@@ -23,7 +27,7 @@ function openSession(): {
   const run = { type: 'run', id: 'r', name: 'r', startedAt: 0, scope: 'function' } as const
   const path = join(folder, 'run.tape')
   const writer = TapeWriter.create(path, { ...run, node: process.version }, {})
-  const session = new RecordSession(writer, recordingPorts())
+  const session = new RecordSession(through(writer), recordingPorts())
   onTestFinished(() => {
     session.close()
     writer.close()
@@ -137,4 +141,106 @@ async function deliverWhole() {
 test('parts of an answer that arrived together share a turn, and are written before it', async () => {
   const whole = { written: 3, joined: 2 }
   expect(await deliverWhole()).toEqual({ delivered: [whole, whole, whole], turns: 1 })
+})
+
+describe('a disk that becomes full while a run is recorded', () => {
+  /** A session whose writer fails from the moment `fill` is called; syncs end with `endSync`. */
+  const openOnSmallDisk = () => {
+    let failure: Error | undefined
+    let endSync = (): void => {}
+    const fails = <A extends unknown[], R>(write: (...args: A) => R) => {
+      return (...args: A): R => {
+        if (failure !== undefined) throw failure
+        return write(...args)
+      }
+    }
+    const { session, writer } = openSession((whole) => ({
+      path: whole.path,
+      isAlone: false,
+      append: fails((...args) => whole.append(...args)),
+      buffer: fails((...args) => whole.buffer(...args)),
+      flush: fails(() => whole.flush()),
+      barrier: fails(() => whole.barrier()),
+      whenDurable: fails((then) => (endSync = () => then(failure))),
+      seal: fails((options) => whole.seal(options)),
+      sealLater: fails((options, then) => whole.sealLater(options, then)),
+      close: () => whole.close(),
+    }))
+    const got: string[] = []
+    /** Starts a call whose parts the agent gets; its real answer comes when the test reports it. */
+    const perform = (action: Pick<Action, 'event' | 'durable'>): Operation => {
+      const operation = session.perform({
+        ...action,
+        start: () => {},
+        deliver: ({ event, body }) => {
+          const error = 'error' in event ? event.error?.code : undefined
+          const part = event.type === 'deliver' ? event.part : event.type
+          got.push([action.event.type, part, error ?? Buffer.from(body)].join(' ').trim())
+        },
+      })
+      return operation
+    }
+    const fill = (): void => {
+      failure = tapeErrors.TAPE_WRITE_FAILED(writer.path, new Error('ENOSPC'))
+    }
+    return { session, writer, got, perform, fill, endSync: () => endSync() }
+  }
+  const tool = { type: 'call', kind: 'tool', name: 'pay' } as const
+  const read = { type: 'call', kind: 'file', name: 'fs.readFile' } as const
+  const timer = { type: 'timer', kind: 'timeout', ms: 1 } as const
+  const stream = { type: 'call', kind: 'process', name: 'spawn' } as const
+  const turns = (): Promise<void> => sleep(20)
+
+  test('reaches the agent as the error of the call that was being answered', async () => {
+    const { perform, fill, got, writer } = openOnSmallDisk()
+    const operations = [read, stream].map((event) => perform({ event }))
+    fill()
+    operations[0]?.complete({ type: 'result' }, Buffer.from('content'))
+    operations[1]?.complete({ type: 'deliver', part: 'chunk', pipe: 1 }, Buffer.from('line'))
+    await turns()
+    expect(got).toEqual(['call result TAPE_WRITE_FAILED', 'call error TAPE_WRITE_FAILED'])
+    expect(openTape(writer.path)).toMatchObject({ count: 3, tornBytes: 0 })
+  })
+
+  test('does not stop timers, which have no error to report', async () => {
+    const { session, perform, fill, got } = openOnSmallDisk()
+    const operation = perform({ event: timer })
+    fill()
+    operation.complete({ type: 'deliver', part: 'fire' })
+    await turns()
+    expect(got).toEqual(['timer fire'])
+    expect(() => session.draw('Date.now', () => 1)).toThrow(
+      expect.objectContaining({ code: 'TAPE_WRITE_FAILED' }),
+    )
+  })
+
+  test('lets nothing leave the process any more', () => {
+    const { session, fill } = openOnSmallDisk()
+    fill()
+    const send = (): Operation =>
+      session.perform({
+        event: tool,
+        durable: true,
+        start: () => sent.push('x'),
+        deliver: () => {},
+      })
+    const sent: string[] = []
+    expect(send).toThrow(expect.objectContaining({ code: 'TAPE_WRITE_FAILED' }))
+    expect(sent).toEqual([])
+  })
+
+  test('does not leave later answers waiting behind a result that cannot be synced', async () => {
+    const { perform, fill, got, endSync } = openOnSmallDisk()
+    const paying = perform({ event: tool, durable: 'deferrable' })
+    const reading = perform({ event: read })
+    paying.complete({ type: 'result' }, EMPTY)
+    await turns()
+    reading.complete({ type: 'result' }, EMPTY)
+    await turns()
+    expect(got).toEqual([])
+    fill()
+    endSync()
+    await turns()
+    expect(got).toEqual(['call result TAPE_WRITE_FAILED', 'call result TAPE_WRITE_FAILED'])
+  })
 })

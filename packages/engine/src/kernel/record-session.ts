@@ -9,12 +9,12 @@ import type {
   OutputEvent,
   WriteEvent,
 } from '@retake/tape/format'
-import { environmentNote, recordError } from '@retake/tape/format'
+import { environmentNote } from '@retake/tape/format'
 import { callSite } from './call-site.js'
 import { outsideRuns, sessionClosed, sessionOpened } from './scope.js'
 import type { Machine, RecordedVariables } from './machine.js'
 import type { Mask, Origin, RecordingMask } from './mask.js'
-import { type AnswerSource, outside } from './source.js'
+import { type AnswerSource, errorAnswer, hasSingleAnswer, outside } from './source.js'
 import type { EventWriter } from './background-writer.js'
 import type { DivergenceFacts } from './divergence.js'
 import { Gate, type Turn } from './gate.js'
@@ -65,8 +65,12 @@ export interface RecordSessionOptions {
  * Writes everything the agent touches to the tape, and delivers completions one at a time, in the
  * order in which they will be replayed.
  *
- * Output-commit rule: an event is written before the agent sees it, and synced before an effect
- * that could depend on it leaves the process.
+ * Output-commit rule: an event is written to the file before the agent sees it. Before anything
+ * leaves the process, all earlier events are synced to disk, because it could depend on any of them.
+ *
+ * If the tape cannot be written, the writer decides what happens: it stops the process, continues
+ * without a tape, or throws. If it throws, the agent gets the error from the call that it made, or
+ * in place of the answer that could not be written, and nothing leaves the process any more.
  */
 export class RecordSession implements Session {
   closed = false
@@ -76,10 +80,10 @@ export class RecordSession implements Session {
   readonly databases: Session['databases']
   readonly environment: RecordedVariables
   readonly #queue: Completed[] = []
-  /** True while a delivery waits for the disk. */
+  /** True while a delivery waits for the disk. Nothing else is delivered in the meantime. */
   #isPaused = false
-  /** The delivery that has waited, now durable. */
-  #durable: Turn | undefined
+  /** The delivery that has waited, now on disk. It is next. */
+  #turnOnDisk: Turn | undefined
   /** Noted boundaries, with the number of later uses. */
   readonly #noted = new Map<
     string,
@@ -189,19 +193,11 @@ export class RecordSession implements Session {
   #startWhenDurable(operation: Operation): void {
     this.writer.whenDurable((failure) => {
       if (operation.closed) return
-      if (failure !== undefined) return this.#fail(operation, failure)
-      operation.inContext(() => outsideRuns(() => this.#answers.start(operation)))
+      const { event } = operation.action
+      if (failure === undefined)
+        operation.inContext(() => outsideRuns(() => this.#answers.start(operation)))
+      else operation.complete(errorAnswer(hasSingleAnswer(event), failure), EMPTY, failure)
     })
-  }
-
-  /** The tape can no longer be written. The agent gets the error, as from a barrier. */
-  #fail(operation: Operation, failure: Error): void {
-    const error = recordError(failure)
-    const event: NewDelivery =
-      operation.action.event.type === 'call'
-        ? { type: 'result', error }
-        : { type: 'deliver', part: 'error', error }
-    operation.deliver({ event, body: EMPTY, native: failure })
   }
 
   performSync(call: SyncCall): Delivery {
@@ -222,11 +218,11 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Syncs everything that a write could depend on before it is sent. The write itself is not
-   * synced: a program that pipes a file into a child need not wait for the disk at every piece, and
-   * repeats it by itself. A request to a server is synced, because after a crash it must be known
-   * that it may have had its effect. Chunks of a returned stream are output of the run and, like
-   * stdout, not synced.
+   * Everything before the write is synced before it is sent. The write itself is synced only if it
+   * is a request to a server: after a crash, the tape must show that the request may have had its
+   * effect. Otherwise a program that pipes a file into a child would wait for the disk at every
+   * piece. Chunks of a stream that the run returns are written here too, and need no sync, like
+   * stdout.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     const isSynced = isDurable(operation.action) && this.local === 'live'
@@ -263,12 +259,6 @@ export class RecordSession implements Session {
     this.#append({ type: 'note', ...note }, body)
   }
 
-  /** A boundary is noted at its first use, so that a killed run has the note, and counted at the end. */
-  #countNotes(): void {
-    for (const { note, again } of this.#noted.values())
-      if (again > 0) this.#append({ type: 'note', ...note, count: again })
-  }
-
   attach(name: string, body: Uint8Array, isDurable = true): number {
     if (this.closed || this.local === 'tape') return -1
     const seq = this.#append({ type: 'note', kind: 'attachment', name }, body)
@@ -290,11 +280,11 @@ export class RecordSession implements Session {
     // Parts of a closed operation are dropped in #takeTurn.
   }
 
-  restart(operation: Operation): void {
+  refreshed(operation: Operation): void {
     for (let at = this.#queue.length - 1; at >= 0; at -= 1) {
       if (this.#queue[at]?.operation === operation) this.#queue.splice(at, 1)
     }
-    this.#answers.restart?.(operation)
+    this.#answers.refreshed?.(operation)
   }
 
   /** Ends the run: writes the last event and the seal. Later calls are no longer recorded. */
@@ -317,7 +307,9 @@ export class RecordSession implements Session {
 
   /** The end is written together with the seal. */
   #end({ body, ...fields }: RunEnd): void {
-    this.#countNotes()
+    // A boundary is noted at its first use, so that a killed run has the note. It is counted here.
+    for (const { note, again } of this.#noted.values())
+      if (again > 0) this.#append({ type: 'note', ...note, count: again })
     this.#appendAhead({ type: 'end', ...this.#mask.members(fields) }, body)
     this.#close()
   }
@@ -339,7 +331,6 @@ export class RecordSession implements Session {
     sessionClosed(this.#owner, this.remote)
   }
 
-  /** `Object.assign`, because a spread creates a hidden class for each answer with a duration. */
   #appendAnswer(
     { event: origin }: { event: Origin },
     event: NewDelivery,
@@ -347,6 +338,7 @@ export class RecordSession implements Session {
     body: Uint8Array,
     isAhead = false,
   ): void {
+    // With a spread, V8 would create a hidden class for each answer with a duration.
     const answer = Object.assign({}, this.#mask.members(event), { op })
     const masked = this.#mask.body(answer, body, origin)
     if (masked !== body && origin.type === 'call' && origin.kind === 'file')
@@ -403,12 +395,15 @@ export class RecordSession implements Session {
     this.#isUnsynced = false
   }
 
-  /** The next delivery, once it is durable enough. */
+  /**
+   * Writes the next delivery, and returns it once it is durable enough. If it cannot be written,
+   * the agent gets the error in its place, as from a barrier.
+   */
   #takeTurn(): Turn | undefined {
     if (this.#isPaused) return undefined
-    if (this.#durable !== undefined) {
-      const turn = this.#durable
-      this.#durable = undefined
+    if (this.#turnOnDisk !== undefined) {
+      const turn = this.#turnOnDisk
+      this.#turnOnDisk = undefined
       return turn
     }
     let next = this.#queue.shift()
@@ -416,19 +411,26 @@ export class RecordSession implements Session {
     if (next === undefined) return undefined
     const { operation } = next
     const deliveries = this.#joinedTo(next)
-    const last = deliveries.length - 1
-    for (const [index, { event, body }] of deliveries.entries())
-      this.#appendAnswer(operation.action, event, operation.id, body, index < last)
-    const turn = { operation, deliveries }
-    if (next.event.type === 'result' && isDurable(operation.action)) {
-      if (this.#isDeferred(operation.action)) return this.#pauseFor(turn)
-      this.#barrier()
+    let turn: Turn = { operation, deliveries }
+    try {
+      const last = deliveries.length - 1
+      for (const [index, { event, body }] of deliveries.entries())
+        this.#appendAnswer(operation.action, event, operation.id, body, index < last)
+      if (next.event.type === 'result' && isDurable(operation.action)) {
+        if (this.#isDeferred(operation.action)) return this.#pauseFor(turn)
+        this.#barrier()
+      }
+    } catch (failure) {
+      turn = failedTurn(turn, failure as Error)
     }
-    for (const { event } of deliveries) this.#answers.delivering?.(operation, event)
+    for (const { event } of turn.deliveries) this.#answers.delivering?.(operation, event)
     return turn
   }
 
-  /** A part of an answer, with later parts that have arrived, if they share its turn and its write. */
+  /**
+   * The next part of an answer and, if the action allows it, the following parts that have already
+   * arrived. They are written together and delivered in the same turn.
+   */
   #joinedTo(first: Completed): readonly Completed[] {
     const { operation } = first
     if (operation.action.joins !== true) return [first]
@@ -438,17 +440,32 @@ export class RecordSession implements Session {
     return parts
   }
 
-  /** Nothing else is delivered first, because the position of this turn is already on the tape. */
+  /**
+   * Delivers the turn when it is on disk. Until then nothing else is delivered, because the position
+   * of this turn on the tape is fixed.
+   */
   #pauseFor(turn: Turn): undefined {
-    this.#isPaused = true
     this.writer.whenDurable((failure) => {
       this.#isPaused = false
-      if (failure !== undefined) return this.#fail(turn.operation, failure)
-      this.#durable = turn
+      this.#turnOnDisk = failure === undefined ? turn : failedTurn(turn, failure)
       this.#gate.request()
     })
+    this.#isPaused = this.#turnOnDisk === undefined
     return undefined
   }
+}
+
+/**
+ * The turn of an answer that could not be written. Timers and local work have no error to report:
+ * they reach the agent, which gets the error from whatever it does next.
+ */
+function failedTurn(turn: Turn, failure: Error): Turn {
+  const { operation, deliveries } = turn
+  const { type } = operation.action.event
+  if (type === 'timer' || type === 'work') return turn
+  const [first] = deliveries
+  const event = errorAnswer(first?.event.type === 'result', failure)
+  return { operation, deliveries: [{ event, body: EMPTY, native: failure }] }
 }
 
 /** A part from a tape may have been joined to another one in the recording. */

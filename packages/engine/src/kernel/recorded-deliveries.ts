@@ -8,10 +8,10 @@ import {
   digestMismatch,
   type DivergenceFacts,
   type DivergenceLog,
-  LeftTape,
   sentBytesDiffer,
 } from './divergence.js'
 import { hasWritten } from './compare.js'
+import { LeftTape } from './leave-tape.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface RecordedDeliveriesOptions {
@@ -132,8 +132,11 @@ export class RecordedDeliveries {
     if (event === undefined || !isDelivery(event)) return undefined
     const operation = this.#operations.get(event.op)
     try {
-      if (operation === undefined) this.#skip()
-      else if (this.#isWriting(operation, event)) natives.setImmediate(() => this.schedule())
+      if (operation === undefined) {
+        this.log.diverge({ code: 'not-awaited' })
+        this.cursor.advance()
+        this.schedule()
+      } else if (this.#isWriting(operation, event)) natives.setImmediate(() => this.schedule())
       else if (this.#isDue(operation, event)) {
         return { operation, deliveries: this.#joinedDeliveries(operation, event) }
       }
@@ -176,16 +179,13 @@ export class RecordedDeliveries {
   #isWriting({ action }: Operation, event: DeliveryEvent): boolean {
     if (action.event.type !== 'timer' || action.event.kind === 'immediate') return false
     const connections = this.underWay.filter((each) => each.action.event.type === 'socket')
-    if (connections.length === 0 || !this.#followsPause(event)) return false
+    const [before] = this.tape.events(event.seq - 1, event.seq)
+    const followsPause = before !== undefined && event.at - before.at >= PAUSE_MS
+    if (connections.length === 0 || !followsPause) return false
     const written = connections.map((each) => each.action.stamp?.().written).join()
     const isSame = this.#quiet.seq === event.seq && this.#quiet.written === written
     this.#quiet = { seq: event.seq, written, turns: isSame ? this.#quiet.turns + 1 : 0 }
     return this.#quiet.turns < QUIET_TURNS
-  }
-
-  #followsPause({ seq, at }: DeliveryEvent): boolean {
-    const [before] = this.tape.events(seq - 1, seq)
-    return before !== undefined && at - before.at >= PAUSE_MS
   }
 
   /** The first bytes that arrived on a connection. */
@@ -194,12 +194,6 @@ export class RecordedDeliveries {
       if (event.type === 'deliver' && event.op === op && event.part === 'chunk')
         return this.tape.body(event.seq)
     return undefined
-  }
-
-  #skip(): void {
-    this.log.diverge({ code: 'not-awaited' })
-    this.cursor.advance()
-    this.schedule()
   }
 
   /**

@@ -81,7 +81,11 @@ export class SequenceMatcher {
       if (!this.#secrets.isSame(recorded, masked) && tolerance?.isSame(recorded, masked) !== true)
         mismatches.push(...bodyMismatches(recorded, masked))
     }
-    if (mismatches.length > 0) this.#differentInitiation(current, mismatches)
+    if (mismatches.length > 0) {
+      const isSameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
+      const code = isSameCall ? 'call-differs' : 'other-call'
+      this.#log.diverge({ code, current: nameOf(current) }, mismatches)
+    }
     this.#advance()
     this.options.afterInitiation?.(event)
     return event
@@ -177,12 +181,6 @@ export class SequenceMatcher {
       typeof current === 'string' &&
       this.#secrets.isSame(Buffer.from(recorded), Buffer.from(current))
     )
-  }
-
-  #differentInitiation(current: NewEvent<InitiationEvent>, mismatches: readonly Mismatch[]): void {
-    const isSameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
-    const code = isSameCall ? 'call-differs' : 'other-call'
-    this.#log.diverge({ code, current: nameOf(current) }, mismatches)
   }
 
   /** Reports an operation that is not next on the tape. */

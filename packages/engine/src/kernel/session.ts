@@ -38,9 +38,9 @@ export interface Action {
   /** For writes: the file before it; called when the operation is recorded, before it starts. */
   before?(): FileBefore | undefined
   /**
-   * True if the effect leaves the process, so that everything before it must be on disk first.
-   * `deferrable`: `start` may be called after `perform` has returned, so that other runs need not
-   * wait for the disk.
+   * True if the operation has an effect outside the process. Everything recorded before it is then
+   * synced to disk before `start` is called. `deferrable`: `start` may be called after `perform`
+   * has returned, so that other runs of this process do not wait for the disk.
    */
   readonly durable?: boolean | 'deferrable'
   /** True for deterministic work, which runs again on replay; only its completion waits for its turn. */
@@ -55,7 +55,7 @@ export interface Action {
    * process; if allowed, it gets its recorded answer unless that was a refusal.
    */
   readonly decided?: 'allow' | 'deny' | 'ask'
-  /** True if it runs until it is closed, like a watcher. A run that goes live restarts it. */
+  /** True if it runs until it is closed, like a watcher. A run that goes live starts it again. */
   readonly lasting?: boolean
   /**
    * Executes the operation, outside the run; reports through `operation.complete`. `edited`
@@ -63,14 +63,15 @@ export interface Action {
    */
   start(operation: Operation, edited?: Uint8Array): void
   /**
-   * For connections and processes that the tape has opened and that are still open when a run goes
-   * live: from then on they need a real counterpart. `rest`: recorded answers that the agent still
-   * gets. Missing if nothing has to be done.
+   * Called when a run goes live while the operation is in progress. A connection or process, which
+   * so far exists only on the tape, then opens a real one. `rest`: recorded answers that the agent
+   * gets before live ones. Missing if nothing has to be done.
    */
   handOver?(operation: Operation, rest: readonly Uint8Array[]): void
   /**
-   * For processes that serve the agent: starts a real process in place of one that exists only on
-   * the tape. It receives `handshake`, whose answers the agent already has, then `again`.
+   * Called instead of `handOver` for a process that serves the agent, such as an MCP server: starts
+   * a real one. The real process first gets `handshake`, the messages that opened the session and
+   * whose answers the agent already has. Then it gets `again`, the requests that are sent again.
    */
   restart?(
     operation: Operation,
@@ -207,7 +208,9 @@ export interface Session {
   attach?(name: string, body: Uint8Array, isDurable?: boolean): number
   /** The tape that is written; undefined while answers come from a tape. */
   readonly recording?: Recording | undefined
-  /** The run that this session works for, if it is not the run's own. */
+  /**
+   * Set on a session that records nothing, for calls of a tool or after the end of a run: that run.
+   */
   readonly owner?: Session
   /**
    * Files of a branch; the disk by default. Opaque here: boundaries use `overlayOf` in
@@ -227,8 +230,8 @@ export interface Session {
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
   /** Called when no part of this operation is awaited for now. */
   forget(operation: Operation): void
-  /** Called when a timer was refreshed: parts on their way are void, later ones are awaited again. */
-  restart(operation: Operation): void
+  /** Called when a timer was refreshed: it has not fired yet, even if that was already reported. */
+  refreshed(operation: Operation): void
   /** The task of a program that is really started as event `op`, if the program is recorded, too. */
   childTask?(op: number, program: NodeProgram): ChildTask | undefined
 }
@@ -253,7 +256,10 @@ export interface NodeProgram {
   readonly args: readonly string[]
 }
 
-/** What a started program does under Retake. Port; `plans/process-task.ts` has the tasks. */
+/**
+ * Instructions for a Node program that the run starts, so that it is recorded or served itself. The
+ * kernel only passes them on; `plans/process-task.ts` says what they can contain.
+ */
 export interface ChildTask {
   readonly tape: string
   /** Plain data for the preload of the started process. */
@@ -265,7 +271,7 @@ export interface ChildTask {
   readonly variables?: Readonly<Record<string, string>>
 }
 
-/** One line that was sent to a server earlier; `id` is set if it expects an answer. */
+/** One line that the agent sent to a server; `id` is set if it expects an answer. */
 export interface HandshakeMessage {
   readonly line: string
   readonly id?: string | number

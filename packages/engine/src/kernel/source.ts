@@ -1,7 +1,13 @@
 import type { Mask } from './mask.js'
 import type { DivergenceFacts } from './divergence.js'
 import type { IsOutdated, NewDelivery, Operation, Session, SyncCall } from './session.js'
-import type { DeliveryEvent, Tape } from '@retake/tape/format'
+import {
+  type DeliveryEvent,
+  type InitiationEvent,
+  type NewEvent,
+  recordError,
+  type Tape,
+} from '@retake/tape/format'
 
 /** The result of a call, from this process or from a tape. */
 export interface Answer {
@@ -31,7 +37,7 @@ export interface AnswerSource {
   /** Called immediately before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
   /** Called when a timer was refreshed. */
-  restart?(operation: Operation): void
+  refreshed?(operation: Operation): void
   childTask?: NonNullable<Session['childTask']>
 }
 
@@ -76,3 +82,13 @@ export function endsAnswer(part: NewDelivery): boolean {
   if (part.type === 'response') return part.empty === true
   return part.part === 'end' || part.part === 'close' || part.part === 'error'
 }
+
+/** An error as an answer: as the only part, or as the last of several. */
+export function errorAnswer(isSingle: boolean, failure: Error): NewDelivery {
+  const error = recordError(failure)
+  return isSingle ? { type: 'result', error } : { type: 'deliver', part: 'error', error }
+}
+
+/** True for a call whose answer is one part; processes, threads and streams have several. */
+export const hasSingleAnswer = (event: NewEvent<InitiationEvent>): boolean =>
+  event.type === 'call' && ['tool', 'file', 'dns', 'database'].includes(event.kind)

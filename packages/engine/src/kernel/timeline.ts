@@ -85,7 +85,10 @@ export class TapeTimeline {
           turn = event.seq
           this.#neighbours = { requestBefore: undefined, waiting: [] }
         }
-        if (event.seq >= from) this.#ownerOf(event, connections)?.parts.push(event.seq)
+        if (event.seq < from) continue
+        // On a connection, a part belongs to the last written request.
+        const owner = connections.get(event.op)?.answering ?? this.byStart.get(event.op)
+        owner?.parts.push(event.seq)
       }
     }
     this.firstTurn = firstTurn
@@ -122,14 +125,6 @@ export class TapeTimeline {
       for (const one of this.#neighbours.waiting) one.requestAfter = event.seq
       this.#neighbours = { requestBefore: event.seq, waiting: [] }
     }
-  }
-
-  /** On a connection, a part belongs to the last written request. */
-  #ownerOf(
-    event: DeliveryEvent,
-    connections: ReadonlyMap<number, Connection>,
-  ): RecordedOperation | undefined {
-    return connections.get(event.op)?.answering ?? this.byStart.get(event.op)
   }
 }
 

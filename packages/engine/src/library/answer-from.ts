@@ -8,7 +8,7 @@ import { runToEnd, stoppable } from './run-to-end.js'
 import { currentSession, outsideRuns } from '../kernel/scope.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../kernel/session.js'
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
-import { findInDoubt } from '../player/in-doubt.js'
+import { findDoubts } from '../player/find-doubts.js'
 import { type Answer, type AnswerSource, outside } from '../kernel/source.js'
 import type { DivergenceFacts } from '../kernel/divergence.js'
 import { TapeSource } from '../player/tape-source.js'
@@ -46,7 +46,7 @@ class AnsweringSource implements AnswerSource {
       stopInDoubt: (seq) => {
         // In a completed run, nothing is in doubt.
         if (this.tape.status !== 'truncated') return undefined
-        this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
+        this.#doubts ??= new Map(findDoubts(this.tape).map((doubt) => [doubt.seq, doubt.what]))
         const what = this.#doubts.get(seq)
         if (what === undefined) return undefined
         const error = kernelErrors.STEP_IN_DOUBT(what)

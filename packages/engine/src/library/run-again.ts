@@ -1,5 +1,5 @@
 import { install } from '../boundaries/install.js'
-import type { SettledDoubt } from '../kernel/doubts.js'
+import type { SettledDoubt } from '../kernel/settle-doubts.js'
 import type { ContinuePlan, PinnedReport, Simulator } from '../player/plan.js'
 import { continueRun } from '../player/play.js'
 import { errors } from '../errors.js'

@@ -11,7 +11,7 @@ export {
 } from '../overlay/overlay-changes.js'
 export { ambientKind, isFileCall, readsFile, pathsOfCall } from '../player/ambient-inputs.js'
 export { callContentKey } from '../player/free-answers.js'
-export { findInDoubt, lookAtDoubts } from '../player/in-doubt.js'
+export { findDoubts, lookAtDoubts } from '../player/find-doubts.js'
 export { planFork, planOverlay, planPinned, planRerun, planResume } from '../player/make-plan.js'
 export { movedTape } from '../player/moved-tape.js'
 export { searchableSteps } from '../player/pinned-matcher.js'

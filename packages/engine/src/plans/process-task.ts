@@ -7,7 +7,7 @@ import type {
   RecordedError,
   RunDetails,
 } from '@retake/tape/format'
-import type { SettledDoubt } from '../kernel/doubts.js'
+import type { SettledDoubt } from '../kernel/settle-doubts.js'
 import type { MovedRoot } from '../player/moved-tape.js'
 import type { OrderOptions, Swap } from '../player/turns.js'
 import type { ContinuePlan, LiveReport, PinnedReport } from '../player/plan.js'

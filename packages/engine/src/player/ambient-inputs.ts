@@ -19,7 +19,7 @@ import { ParentWrites } from '../overlay/parent-writes.js'
 import type { IsOutdated, Session } from '../kernel/session.js'
 import { bodySha, identityOf, recordedSha } from '../kernel/compare.js'
 import { TurnDraws } from '../kernel/draws.js'
-import { changesFiles } from './in-doubt.js'
+import { changesFiles } from './find-doubts.js'
 import type { AmbientPlan } from './plan.js'
 import {
   readsStdin,

@@ -8,7 +8,7 @@ import {
   recordedSha,
   type Started,
 } from '../kernel/compare.js'
-import { onlyReads } from './in-doubt.js'
+import { onlyReads } from './find-doubts.js'
 import { DrawnValues } from '../kernel/draws.js'
 import type { TapeTimeline, RecordedOperation } from '../kernel/timeline.js'
 
@@ -73,11 +73,12 @@ export class ContentMatcher {
   /** Takes the operation of this turn, otherwise the first in recorded order. */
   take({ event, body, turn }: StartedContent): RecordedOperation | undefined {
     const identical = this.identical(event, body)
-    const found =
-      firstUnused(identical, turn) ??
-      this.#again(identical) ??
-      this.#takeLike(event, body, turn) ??
-      (onlyReads(event) ? identical.at(-1) : undefined)
+    let found = firstUnused(identical, turn) ?? this.#again(identical)
+    if (found === undefined) {
+      const like = this.#like(event, body)
+      found = firstUnused(like, turn) ?? this.#again(like)
+    }
+    if (onlyReads(event)) found ??= identical.at(-1)
     if (found !== undefined) found.used = true
     return found
   }
@@ -147,15 +148,6 @@ export class ContentMatcher {
     if (this.rules.answers === 'once') return undefined
     for (const one of identical) one.used = false
     return identical[0]
-  }
-
-  #takeLike(
-    event: Initiation,
-    body: Uint8Array,
-    turn: number | undefined,
-  ): RecordedOperation | undefined {
-    const like = this.#like(event, body)
-    return firstUnused(like, turn) ?? this.#again(like)
   }
 
   /** Operations with the same content apart from drawn values. */
@@ -252,20 +244,13 @@ export class StreamWrites {
   has(event: NewEvent<InitiationEvent>, body: Uint8Array): boolean {
     const endpoint = endpointOf(event)
     if (endpoint === undefined) return false
-    const known = this.#linesOf(endpoint)
+    let known = this.#lines.get(endpoint)
+    if (known === undefined) {
+      const writes = this.recorded.operations.filter((one) => endpointOf(one.event) === endpoint)
+      known = new Set(writes.flatMap((one) => linesOf(this.recorded.tape.body(one.event.seq))))
+      this.#lines.set(endpoint, known)
+    }
     return linesOf(body).every((line) => known.has(line))
-  }
-
-  #linesOf(endpoint: string): ReadonlySet<string> {
-    const known = this.#lines.get(endpoint)
-    if (known !== undefined) return known
-    const lines = new Set(
-      this.recorded.operations
-        .filter(({ event }) => endpointOf(event) === endpoint)
-        .flatMap(({ event }) => linesOf(this.recorded.tape.body(event.seq))),
-    )
-    this.#lines.set(endpoint, lines)
-    return lines
   }
 }
 

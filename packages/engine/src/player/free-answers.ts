@@ -40,7 +40,12 @@ function freeParts(
   if ('error' in answer) return failure(event, answer.error)
   if (event.type === 'call' && event.kind === 'process')
     return event.sync === true ? syncParts(answer.payload, like) : processParts(answer.payload)
-  if (like === undefined) return plainParts(event, answer.payload)
+  // Without a similar recorded answer, which would show the form, the answer is JSON.
+  if (like === undefined && event.type === 'request') return jsonParts(event.seam, answer.payload)
+  if (like === undefined) {
+    const body = Buffer.from(JSON.stringify(answer.payload) ?? 'null')
+    return [{ event: { type: 'result', as: 'json' }, body }]
+  }
   const payload = payloadLike(tape, like, answer.payload, request.body)
   const saysError = isRecord(payload.data) && 'error' in payload.data
   const isFailed = (like.exchange()?.response?.status ?? 200) >= 400
@@ -66,14 +71,11 @@ function payloadLike(tape: Tape, like: Step, data: unknown, body: Uint8Array): P
     const said = isMessage ? data : { result: data }
     return { kind: 'json', data: { jsonrpc: '2.0', ...said, id: rpcId(body) } }
   }
-  const kind = recordedKind(tape, like)
+  const kind = attempt(() => answerPayload(tape, like).kind, 'json')
   if (kind === 'text' && typeof data === 'string') return { kind, data: { text: data } }
   const fits = kind !== 'json' && isRecord(data) && kind in data
   return { kind: fits ? kind : 'json', data }
 }
-
-const recordedKind = (tape: Tape, step: Step): Payload['kind'] =>
-  attempt(() => answerPayload(tape, step).kind, 'json')
 
 const rpcId = (body: Uint8Array): unknown => (parseBody(body) as { id?: unknown } | undefined)?.id
 
@@ -84,17 +86,6 @@ const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
     const { written: _written, digest: _digest, ...part } = event
     return { event: part, body }
   })
-
-/** Answers with JSON if no similar recorded answer shows the form. */
-const plainParts = (event: StepEvent, payload: unknown): AnswerPart[] =>
-  event.type === 'call'
-    ? [
-        {
-          event: { type: 'result', as: 'json' },
-          body: Buffer.from(JSON.stringify(payload) ?? 'null'),
-        },
-      ]
-    : jsonParts(event.seam, payload)
 
 /** Makes the tool throw, the request fail, or the process fail to start. */
 function failure(event: StepEvent, message: string): AnswerPart[] {
@@ -223,14 +214,16 @@ export class FreeSteps {
 
   #toolOf(request: FreeRequest): string | undefined {
     const { event, body } = request
-    if (this.#kindOf(request) === 'mcp') return mcpTool(body)
-    return event.type === 'call' ? event.name : undefined
+    if (this.#kindOf(request) !== 'mcp') return event.type === 'call' ? event.name : undefined
+    const { params } = (parseBody(body) ?? {}) as { params?: { name?: unknown } }
+    return typeof params?.name === 'string' ? params.name : undefined
   }
 
   /** True for tools, programs, and requests other than GET and HEAD that do not go to a model. */
   hasEffects(request: FreeRequest): boolean {
     const { event, body } = request
-    return !isRead(event) && this.#kindOf(request) !== 'model' && !isModelRequest(event, body)
+    if (event.type === 'request' && ['GET', 'HEAD'].includes(event.method)) return false
+    return this.#kindOf(request) !== 'model' && !isModelRequest(event, body)
   }
 
   #kindOf({ event, body, recorded }: FreeRequest): ReturnType<typeof kindOf> {
@@ -299,24 +292,23 @@ export class FreeSteps {
   #described({ event, body, recorded }: FreeRequest): SimulatedStep {
     const { tape, plan, matcher } = this.options
     const isFrozen = plan.mode === 'frozen' && recorded !== undefined
-    const then = recorded && this.#answerOf(recorded)
-    const sent = isFrozen ? tape.body(recorded.seq) : body
+    const step = recorded?.step
+    const payload = step && attempt(() => answerPayload(tape, step))
+    const then = payload ? payload.data : step?.kind === 'process' ? step.call()?.result : undefined
+    const given = isFrozen ? tape.body(recorded.seq) : body
+    const sent = withToolResults(given, plan.results ?? []) ?? given
+    const request =
+      event.type === 'call'
+        ? decodeBody(event.as ?? 'json', sent)
+        : (parseBody(sent) ?? Buffer.from(sent).toString('utf8'))
     return {
       ...(recorded && { label: recorded.label }),
       kind: kindOf(event, recorded ?? matcher.alike({ event, body })),
       name: nameOf(event),
-      request:
-        (recorded && plan.requests?.[recorded.label]) ??
-        requestOf(event, withToolResults(sent, plan.results ?? []) ?? sent),
+      request: (recorded && plan.requests?.[recorded.label]) ?? request,
       ...(then !== undefined && { recorded: then }),
       seed: plan.seed,
     }
-  }
-
-  #answerOf({ step }: RecordedStep): unknown {
-    const payload = attempt(() => answerPayload(this.options.tape, step))
-    if (payload !== undefined) return payload.data
-    return step.kind === 'process' ? step.call()?.result : undefined
   }
 
   #break(error: RetakeError, effect?: string): RetakeError {
@@ -331,10 +323,6 @@ const nameOf = (event: StepEvent): string => {
   if (event.type === 'request') return `${event.method} ${event.url}`
   return event.kind === 'process' ? (event.title ?? event.name) : event.name
 }
-
-/** Methods that only read, according to HTTP. */
-const isRead = (event: StepEvent): boolean =>
-  event.type === 'request' && (event.method === 'GET' || event.method === 'HEAD')
 
 /** True if a model answers this request, even if the recording has no similar request. */
 export function isModelRequest(event: StepEvent, body: Uint8Array = EMPTY): boolean {
@@ -351,11 +339,6 @@ export function isModelRequest(event: StepEvent, body: Uint8Array = EMPTY): bool
   return api !== 'http'
 }
 
-function mcpTool(body: Uint8Array): string | undefined {
-  const { params } = (parseBody(body) ?? {}) as { params?: { name?: unknown } }
-  return typeof params?.name === 'string' ? params.name : undefined
-}
-
 /** A key shared by calls with the same name and arguments, or requests with the same address and body. */
 export function callContentKey(event: StepEvent, body: Uint8Array): string {
   const sha = createHash('sha256').update(body).digest('base64url').slice(0, 22)
@@ -369,11 +352,6 @@ function kindOf(event: StepEvent, like: RecordedStep | undefined): SimulatedStep
   const kind = like?.step.kind
   return kind === undefined || kind === 'mark' ? 'http' : kind
 }
-
-const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
-  event.type === 'call'
-    ? decodeBody(event.as ?? 'json', body)
-    : (parseBody(body) ?? Buffer.from(body).toString('utf8'))
 
 /** Imports the simulator that a plan names. Its own work is not part of the run. */
 export async function loadSimulator({ pinned }: ContinuePlan): Promise<Simulator | undefined> {

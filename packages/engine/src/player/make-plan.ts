@@ -28,9 +28,9 @@ import {
 import { errors, type InferredResult } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
-import type { InDoubtPolicy } from '../kernel/doubts.js'
+import type { InDoubtPolicy } from '../kernel/settle-doubts.js'
 import type { ChildPlan, ContinuePlan, LiveRules, PinnedPlan } from './plan.js'
-import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
+import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './find-doubts.js'
 import { isCutOff } from '../kernel/timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
@@ -239,13 +239,12 @@ function refuseUnwrappedResult(
   if (wrong.length === 0) return
   const sent = viewOf(tape).steps.find((each) => {
     if (!each.inferred || each.answerSeqs[0] !== step.seq) return false
-    const result = parsed(each.call()?.result)
+    const stored = each.call()?.result
+    const result = typeof stored === 'string' ? parseJson(stored) : stored
     return wrong.every((where) => has(result, where))
   })
   if (sent) throw errors.STEP_NOT_RECORDED(tape.run.id, sent.label, resultOf(tape, sent))
 }
-
-const parsed = (value: unknown): unknown => (typeof value === 'string' ? parseJson(value) : value)
 
 /** Where the result of an unwrapped tool was sent to the model. */
 function resultOf(tape: Tape, inferred: Step): InferredResult {
@@ -330,14 +329,26 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   // Throws: a mark has no request.
   if (event.type === 'note' && isRequest) requestPayload(tape, step)
   const changed = changedPayload(tape, step, options)
-  if (changed?.target === 'answer') return changeAnswer(tape, step, changed, options)
+  if (changed?.target === 'answer') {
+    const { op, deliveries } = editedAnswer(tape, step, changed.payload, options)
+    const parts = deliveries.map((each) => ({ event: each.event, body: base64(each.body) }))
+    const replaces = event.type === 'write' ? step.answerSeqs : undefined
+    return {
+      until: step.answerSeqs[0] ?? step.seq + 1,
+      answers: { op, parts, ...(replaces && { replaces }) },
+      edits: changed.edits,
+    }
+  }
   const until = step.seq + 1
   // A mark makes no call, so the run goes live right after it.
   if (event.type === 'note') return { until, edits: [] }
   const op = deliveringOp(event)
   if (changed === undefined) return { until, again: { op }, edits: [] }
   const { payload, edits } = changed
-  const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
+  if (event.type !== 'call')
+    return { until, again: { op, body: base64(payloadBytes(payload)) }, edits }
+  const args = fromWire(payload.data)
+  const { body } = encodeBody(Array.isArray(args) ? args : [args])
   return { until, again: { op, body: base64(body) }, edits }
 }
 
@@ -360,25 +371,6 @@ function repeatRequest(step: Step, event: TapeEvent, changesRequest: boolean): C
   return { until: step.seq, edits: [] }
 }
 
-function changeAnswer(
-  tape: Tape,
-  step: Step,
-  { payload, edits }: { readonly payload: Payload; readonly edits: readonly BranchEdit[] },
-  options: ForkPlanOptions,
-): Change {
-  const [first] = step.answerSeqs
-  const { op, deliveries } = editedAnswer(tape, step, payload, options)
-  return {
-    until: first ?? step.seq + 1,
-    answers: {
-      op,
-      parts: deliveries.map(({ event, body }) => ({ event, body: base64(body) })),
-      ...(tape.event(step.seq).type === 'write' && { replaces: step.answerSeqs }),
-    },
-    edits,
-  }
-}
-
 function applySets(
   payload: Payload,
   target: BranchEdit['target'],
@@ -396,12 +388,6 @@ function applySets(
     edits.push({ target, path: where, value })
   }
   return { payload: { ...payload, data }, edits }
-}
-
-/** Changed arguments in the form in which tools read them. */
-const toolArguments = ({ data }: Payload): Uint8Array => {
-  const args = fromWire(data)
-  return encodeBody(Array.isArray(args) ? args : [args]).body
 }
 
 const hasKeys = (object: object | undefined): boolean =>

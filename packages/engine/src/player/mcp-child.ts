@@ -1,6 +1,6 @@
 import { readStdioExchange, readStdioParams, type StdioRequest, StdioSession } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
-import type { OpenRequest, RecordedServer } from '../kernel/doubts.js'
+import type { OpenRequest, RecordedServer } from '../kernel/settle-doubts.js'
 import type { HandshakeMessage } from '../kernel/session.js'
 
 /** Methods that change a server's state for its client. */
@@ -63,15 +63,15 @@ function openAt(tape: Tape, session: StdioSession, at: number): OpenRequest[] {
   return session.requests
     .filter((request) => request.askedBy === 'client' && request.start.seq < at)
     .filter((request) => !wasAnswered(request, at) && request.cancelled === undefined)
-    .map((request) => ({
-      seq: request.start.seq,
-      id: request.id,
-      line: lineOf(tape, request),
-      answer: request.answered && {
-        seqs: request.answered.seqs,
-        line: answerLine(tape, session, request),
-      },
-    }))
+    .map((request) => {
+      const { answered, id } = request
+      const open = { seq: request.start.seq, id, line: lineOf(tape, request) }
+      if (answered === undefined) return { ...open, answer: undefined }
+      const { result, error } = readStdioExchange(tape, request, session)
+      const outcome = error === undefined ? { result } : { error }
+      const line = JSON.stringify({ jsonrpc: '2.0', id, ...outcome })
+      return { ...open, answer: { seqs: answered.seqs, line } }
+    })
 }
 
 const wasAnswered = ({ answered }: StdioRequest, at: number): boolean =>
@@ -81,11 +81,6 @@ const lineOf = (tape: Tape, request: StdioRequest): string => {
   const { id, method } = request
   const params = readStdioParams(tape, request)
   return JSON.stringify({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) })
-}
-
-const answerLine = (tape: Tape, session: StdioSession, request: StdioRequest): string => {
-  const { id, result, error } = readStdioExchange(tape, request, session)
-  return JSON.stringify({ jsonrpc: '2.0', id, ...(error === undefined ? { result } : { error }) })
 }
 
 /** An error in answer to a request that must not be repeated. */

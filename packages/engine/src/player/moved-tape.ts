@@ -37,7 +37,8 @@ type Move = (text: string) => string
 
 /** Replaces the recorded folder only as a whole path: `/app` is not part of `/apple` or `example.org/app`. */
 function mover({ recorded, current }: MovedRoot): Move {
-  const whole = new RegExp(`(?<![\\w.-])${escapeRegExp(recorded)}(?![\\w-]|\\.\\w)`, 'g')
+  const escaped = recorded.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  const whole = new RegExp(`(?<![\\w.-])${escaped}(?![\\w-]|\\.\\w)`, 'g')
   return (text) => (text.includes(recorded) ? text.replaceAll(whole, () => current) : text)
 }
 
@@ -66,5 +67,3 @@ function moveBody(body: Uint8Array, answer: DeliveryEvent, root: MovedRoot): Uin
   const move = mover({ recorded: latin1(root.recorded), current: latin1(root.current) })
   return Buffer.from(move(bytes.toString('latin1')), 'latin1')
 }
-
-const escapeRegExp = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')

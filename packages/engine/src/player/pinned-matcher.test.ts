@@ -4,7 +4,7 @@ import { writeTape } from '../../test-support/write-tape.js'
 import { DrawnValues } from '../kernel/draws.js'
 import { TapeTimeline } from '../kernel/timeline.js'
 import { SecretMask } from '../secrets/secrets.js'
-import { viewOf } from './in-doubt.js'
+import { viewOf } from './find-doubts.js'
 import { PinnedMatcher, type PinnedMatcherOptions, recordedSteps } from './pinned-matcher.js'
 
 const chat = (host = 'model.example'): NewEvent<RequestEvent> => ({

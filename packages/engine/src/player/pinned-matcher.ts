@@ -18,7 +18,7 @@ import {
   recordedSha,
   type Started,
 } from '../kernel/compare.js'
-import { viewOf } from './in-doubt.js'
+import { viewOf } from './find-doubts.js'
 import { isStepEvent, type TapeTimeline } from '../kernel/timeline.js'
 import type { FreeRequest, StepEvent } from './free-answers.js'
 import type { PinnedReport } from './plan.js'
@@ -26,7 +26,7 @@ import { EMPTY, type Operation, type Session } from '../kernel/session.js'
 import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
-/** A recorded step that may match a step of a fork. */
+/** A recorded step that may match a step of a blame fork or a rerun. */
 export interface RecordedStep {
   readonly step: Step
   readonly label: string
@@ -66,13 +66,10 @@ function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
     return `${event.kind} ${event.name}${program}`
   }
   if (event.type !== 'request') return event.type
-  const form = wantsStream(body) ? ' stream' : ''
+  // A model request that expects a stream.
+  const form = body[0] === OBJECT && /"stream"\s*:\s*true/.test(textOf(body)) ? ' stream' : ''
   return `${event.method} ${originOf(event.url)}${rpcName(body)}${form}`
 }
-
-/** True if a model request expects a stream. */
-const wantsStream = (body: Uint8Array): boolean =>
-  body[0] === OBJECT && /"stream"\s*:\s*true/.test(textOf(body))
 
 const textOf = (body: Uint8Array): string => Buffer.from(body).toString('latin1')
 
@@ -318,7 +315,7 @@ const DISTINCT_BYTES = 8
 const DISTINCT_SHARE = 0.25
 
 /**
- * Finds the recorded step that a request of a changed run corresponds to. Identical requests are
+ * Finds the recorded step that a request of a blame fork or a rerun corresponds to. Identical requests are
  * found wherever they are made. Any other match is a judgement: first the lane whose conversation
  * begins alike, then the step with the same cause, then the earliest step. No step is matched
  * twice. A request that continues a lane whose recorded steps are all used matches nothing, rather
@@ -367,7 +364,12 @@ export class PinnedMatcher {
     if (known !== undefined) return { event, body, recorded: known }
     const cause = this.causes.causeOf(seq)
     const isAfterOther = cause !== undefined && !this.#matches.has(cause)
-    const recorded = this.#find({ event, body, after: this.#after(seq), isAfterOther })
+    // The nearest event with a recorded step from which this one follows.
+    let matched = cause
+    while (matched !== undefined && !this.#matches.has(matched))
+      matched = this.causes.causeOf(matched)
+    const after = matched === undefined ? undefined : this.#matches.get(matched)
+    const recorded = this.#find({ event, body, after, isAfterOther })
     if (recorded === undefined) this.#unmatched += 1
     else this.#note(seq, recorded)
     return { event, body, recorded }
@@ -397,22 +399,18 @@ export class PinnedMatcher {
     this.#underWay.add(step)
   }
 
-  /** The nearest recorded step from which this event follows. */
-  #after(seq: number): RecordedStep | undefined {
-    let at = this.causes.causeOf(seq)
-    while (at !== undefined && !this.#matches.has(at)) at = this.causes.causeOf(at)
-    return at === undefined ? undefined : this.#matches.get(at)
-  }
-
   #find(requested: CausedStep): RecordedStep | undefined {
     const { match, isPinned } = this.options
     const same = this.#sameKind(requested)
     const unused = same.filter(({ used }) => !used)
     const identical = this.#identical(unused, requested)
     const alike = identical.length > 0 ? identical : this.#underOtherSystem(unused, requested)
+    // Among equally good candidates, prefers the one with the same cause, then the earliest.
     const found =
       alike.length > 0 || match === 'identical'
-        ? this.#inLine(alike, requested)
+        ? (this.#order.nextOf(alike, requested.after)[0] ??
+          alike.find((one) => !this.#order.isAhead(one)) ??
+          alike[0])
         : this.#nearest(unused, same, requested)
     if (found === undefined) return undefined
     const isSame = identical.length > 0 && (match === 'judged' || this.#isExact(found, requested))
@@ -495,12 +493,6 @@ export class PinnedMatcher {
     )
   }
 
-  /** Among equally good candidates, prefers the one with the same cause, then the earliest. */
-  #inLine(candidates: readonly RecordedStep[], { after }: CausedStep): RecordedStep | undefined {
-    const next = this.#order.nextOf(candidates, after)
-    return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
-  }
-
   // ── another request ───────────────────────────────────────────────────────
 
   #nearest(
@@ -511,7 +503,14 @@ export class PinnedMatcher {
     const used = same.filter((one) => one.used)
     const text = this.#texts.of(requested.event, requested.body)
     const conversation = this.#texts.conversation(requested.body)
-    const lead = (one: RecordedStep): number => this.#lead(one, conversation)
+    /** Number of messages with which both conversations begin. */
+    const lead = (one: RecordedStep): number => {
+      const now = conversation?.turns ?? []
+      const then = this.#texts.conversationOf(one)?.turns ?? []
+      let length = 0
+      while (length < now.length && now[length] === then[length]) length += 1
+      return length
+    }
     const common = (one: RecordedStep): number => commonLength(this.#texts.ofStep(one), text)
     const continuesOtherLane = (one: RecordedStep): boolean =>
       conversation === undefined
@@ -577,15 +576,6 @@ export class PinnedMatcher {
     const more = first.length - second.length
     const rest = this.#texts.ofStep(first.one).length - second.length
     return more >= DISTINCT_BYTES && more >= rest * DISTINCT_SHARE ? first.one : undefined
-  }
-
-  #lead(one: RecordedStep, conversation: Conversation | undefined): number {
-    if (conversation === undefined) return 0
-    const { turns } = conversation
-    const then = this.#texts.conversationOf(one)?.turns ?? []
-    let length = 0
-    while (length < turns.length && turns[length] === then[length]) length += 1
-    return length
   }
 }
 

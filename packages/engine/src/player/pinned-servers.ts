@@ -32,7 +32,7 @@ export interface PinnedServersOptions {
 }
 
 /**
- * MCP servers on pipes in a fork. Their requests are answered from the tape one by one, so that
+ * MCP servers on pipes in a blame fork or a rerun. Their requests are answered from the tape one by one, so that
  * their tools can be pinned or free like all others. The first live request starts a real server,
  * which gets the agent's handshake and only the live requests. Not promised: notifications of a
  * server, such as progress, only come from a real server.
@@ -145,7 +145,11 @@ class ServedServer {
       return false
     }
     options.onLive()
-    this.#startReal()
+    if (!this.#isReal) {
+      this.#isReal = true
+      const { operation } = this.served
+      outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
+    }
     return true
   }
 
@@ -162,13 +166,6 @@ class ServedServer {
       { event: planned === undefined ? { ...event, from: order } : event, body, order },
     ])
     return false
-  }
-
-  #startReal(): void {
-    if (this.#isReal) return
-    this.#isReal = true
-    const { operation } = this.served
-    outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
   }
 
   /**

@@ -22,12 +22,11 @@ import { AmbientInputs, type AmbientSource, RerunInputs } from './ambient-inputs
 import { DrawnValues, seededDraws } from '../kernel/draws.js'
 import { isStepEvent, TapeTimeline } from '../kernel/timeline.js'
 import { lostAnswer, SILENCE_MS } from '../kernel/lost-answer.js'
-import { viewOf } from './in-doubt.js'
+import { viewOf } from './find-doubts.js'
 import type { RetakeError } from '../errors.js'
 import { natives } from '../kernel/natives.js'
 import { outsideRuns } from '../kernel/scope.js'
 import {
-  type Action,
   type Delivery,
   EMPTY,
   type IsOutdated,
@@ -240,13 +239,6 @@ class PinnedConnections {
 
 const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
 
-/** True if this part completes an answer; on a connection, the first part does. */
-function isLast({ action }: Operation, part: NewDelivery): boolean {
-  if (action.event.type === 'socket') return true
-  const isPipe = action.event.type === 'call' && isPart(part, 'end')
-  return endsAnswer(part) && !isPipe
-}
-
 export interface PinnedSourceOptions {
   /**
    * `judged`: pinned steps get their answers even if their requests differ. `identical`: only
@@ -274,7 +266,7 @@ interface PendingRequest extends FreeRequest {
 }
 
 /**
- * Answers a run that has left its tape and pins some of its steps. Pinned steps get their recorded
+ * Answers a blame fork or a rerun that has left its tape. Pinned steps get their recorded
  * answers, free ones what the plan says. Timers and operations that are not steps are real; so are
  * files, clocks and random values, unless the plan pins them. Not promised for judged matches: that
  * the request of a pinned step equals the recorded one. If it does not, the answer is forced, and
@@ -417,8 +409,14 @@ export class PinnedSource implements AnswerSource, Tail {
       const requested = this.#matcher.take({ seq: operation.id, event, body })
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
       const pending = { ...requested, seq: operation.id, channel: operation, send }
-      if (this.#isAnsweredAnew(operation.action, requested.recorded)) this.#answerAnew(pending)
-      else this.#answer(pending)
+      const { decided } = operation.action
+      const { recorded } = requested
+      // If the guard decides differently now, the recorded answer does not apply.
+      const isNew = decided === 'allow' ? recorded?.step.state === 'denied' : decided !== undefined
+      if (!isNew) return this.#answer(pending)
+      if (recorded !== undefined) this.#ambient?.follow?.(operation.id, recorded.parts)
+      if (decided === 'deny') send(undefined)
+      else this.#goLive(pending)
     }
   }
 
@@ -460,16 +458,19 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
-    const isComplete = isLast(operation, event)
+    // On a connection, the first part completes an answer.
+    const started = operation.action.event
+    const isPipeEnd = started.type === 'call' && isPart(event, 'end')
+    const isComplete = started.type === 'socket' || (endsAnswer(event) && !isPipeEnd)
     this.#matcher.delivered(operation, isComplete)
     this.#ambient?.delivering?.(operation.id)
     if (isComplete) this.#underWay.delete(operation)
     this.#queue.delivering(operation)
   }
 
-  takeOver(operation: Operation, recorder: RecordSession): void {
-    if (this.#isByContent || !this.#takeOverStep(operation))
-      this.options.handOver.takeOver(operation, recorder)
+  prepare(operation: Operation, recorder: RecordSession): () => void {
+    const takeOver = this.#isByContent ? undefined : this.#prepareStep(operation)
+    return takeOver ?? this.options.handOver.prepare(operation, recorder)
   }
 
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
@@ -483,10 +484,10 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /**
-   * Takes over an operation that was served until now. False unless it is a step, or the connection
-   * of one. Steps before the first free one are pinned.
+   * Takes over an operation that was served until now. Undefined unless it is a step, or the
+   * connection of one. Steps before the first free one are pinned.
    */
-  #takeOverStep(operation: Operation): boolean {
+  #prepareStep(operation: Operation): (() => void) | undefined {
     const { action, id } = operation
     const { event } = action
     const isConnection = event.type === 'socket'
@@ -494,24 +495,30 @@ export class PinnedSource implements AnswerSource, Tail {
       this.#connections.open.set(operation.id, operation)
       if (this.#connections.connectFor(event) === undefined) {
         operation.isConfined = this.#isConfined(event)
-        return false
+        return undefined
       }
       operation.source = 'tape'
-    } else if (!isStepEvent(event) || this.#servers.has(id)) return false
+    } else if (!isStepEvent(event) || this.#servers.has(id)) return undefined
     const recorded = this.#steps.get((isConnection ? this.#matcher.causes.requestOn(id) : id) ?? -1)
-    if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
-    else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
-    else {
-      // Sends the recorded request, unless the plan has another one.
-      const { event: requested, seq } = recorded
-      const send = (request: Uint8Array | undefined): void => {
-        operation.source = 'live'
-        action.start(operation, request)
-      }
+    if (recorded === undefined) {
+      // The connection was being opened when the tape was left.
+      const { parts = [] } = this.#recorded.byStart.get(id) ?? {}
+      const opening = this.#queued(parts.filter((seq) => seq >= this.options.at)).filter(
+        ({ event: part }) => isPart(part, 'connect') || isPart(part, 'error'),
+      )
+      return () => this.#queue.give(operation, opening)
+    }
+    if (recorded.seq !== this.options.at - 1) return () => this.#pin(operation, recorded)
+    // Sends the recorded request, unless the plan has another one.
+    const { event: requested, seq } = recorded
+    const send = (request: Uint8Array | undefined): void => {
+      operation.source = 'live'
+      action.start(operation, request)
+    }
+    return () => {
       const body = this.tape.body(seq)
       this.#answer({ event: requested, body, recorded, seq, channel: operation, send })
     }
-    return true
   }
 
   #startOther(operation: Operation): void {
@@ -571,19 +578,6 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.giveLater(channel, recorded?.parts[0] ?? LAST, making)
   }
 
-  /** True if the guard decides differently now, so the recorded answer does not apply. */
-  #isAnsweredAnew({ decided }: Action, recorded: RecordedStep | undefined): boolean {
-    if (decided === 'allow') return recorded?.step.state === 'denied'
-    return decided !== undefined
-  }
-
-  #answerAnew(pending: PendingRequest): void {
-    const { channel, recorded, send } = pending
-    if (recorded !== undefined) this.#ambient?.follow?.(channel.id, recorded.parts)
-    if (channel.action.decided === 'deny') send(undefined)
-    else this.#goLive(pending)
-  }
-
   #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
     const { channel, event, body } = pending
     if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
@@ -594,45 +588,27 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #pin(channel: Operation, recorded: RecordedStep): void {
     channel.source = 'tape'
-    const parts = this.#answerOf(recorded, channel)
-    if (this.#mayRaceTimer(recorded))
-      return this.#giveInTime(channel, parts, this.tape.event(recorded.seq).at)
-    this.#queue.give(channel, parts)
-    if (recorded.step.state === 'aborted') this.#stayQuiet(channel)
-  }
-
-  /**
-   * True if a timer fired while the recorded step was in progress, so that an early answer could
-   * win a race.
-   */
-  #mayRaceTimer({ seq, parts }: RecordedStep): boolean {
-    const last = parts.at(-1) ?? seq
-    return this.#isByContent && this.#firedTimers.some((fired) => fired > seq && fired < last)
-  }
-
-  /** Answers after the recorded time, so that races with timers end in the same way. */
-  #giveInTime(channel: Operation, parts: readonly QueuedPart[], requestedAt: number): void {
-    const dueMs = (seq: number): number => this.tape.event(seq).at - requestedAt
-    this.#lateAnswers.add(
-      channel,
-      parts.map((part) => ({ ...part, dueMs: dueMs(part.order) })),
-    )
-  }
-
-  /** The answer of a step, which `channel` (its operation or connection) delivers. */
-  #answerOf({ seq, parts }: RecordedStep, channel: Operation): QueuedPart[] {
+    const { seq } = recorded
     const { at } = this.options
     const isHttp1 = channel.action.event.type === 'socket'
-    const answer = isHttp1 ? this.#connections.answerParts(parts) : parts
-    return this.#queued(seq < at ? answer.filter((part) => part >= at) : answer)
-  }
-
-  /** The parts that open a connection that was being opened when the tape was left. */
-  #opening({ id }: Operation): QueuedPart[] {
-    const { parts = [] } = this.#recorded.byStart.get(id) ?? {}
-    return this.#queued(parts.filter((seq) => seq >= this.options.at)).filter(
-      ({ event }) => isPart(event, 'connect') || isPart(event, 'error'),
-    )
+    const answer = isHttp1 ? this.#connections.answerParts(recorded.parts) : recorded.parts
+    const parts = this.#queued(seq < at ? answer.filter((part) => part >= at) : answer)
+    const last = recorded.parts.at(-1) ?? seq
+    const mayRaceTimer = this.#firedTimers.some((fired) => fired > seq && fired < last)
+    if (this.#isByContent && mayRaceTimer) {
+      // Answers after the recorded time, so that the race has the same winner.
+      const requestedAt = this.tape.event(seq).at
+      const dueMs = ({ order }: QueuedPart): number => this.tape.event(order).at - requestedAt
+      const late = parts.map((part) => ({ ...part, dueMs: dueMs(part) }))
+      return this.#lateAnswers.add(channel, late)
+    }
+    this.#queue.give(channel, parts)
+    if (recorded.step.state !== 'aborted') return
+    // The recorded run abandoned this request, and needs time to abandon it again.
+    const giveLost = (): void => {
+      for (const { event, body } of lostAnswer(channel.action.event)) channel.complete(event, body)
+    }
+    natives.setTimeout(giveLost, SILENCE_MS).unref()
   }
 
   #queued(parts: readonly number[]): QueuedPart[] {
@@ -747,15 +723,6 @@ export class PinnedSource implements AnswerSource, Tail {
     if (step.kind === 'model') return isChanged && isStoredConversation(this.tape.body(seq))
     if (isChanged) this.#stale.push(label)
     return false
-  }
-
-  /** Stays silent, because the recorded run abandoned this request and needs time to abandon it again. */
-  #stayQuiet(operation: Operation): void {
-    const give = (): void => {
-      for (const { event, body } of lostAnswer(operation.action.event))
-        operation.complete(event, body)
-    }
-    natives.setTimeout(give, SILENCE_MS).unref()
   }
 
   // ── connections ───────────────────────────────────────────────────────────

@@ -14,9 +14,9 @@ import { openForReplay } from '../runs/open-for-replay.js'
 import { sealKeyFor } from '../secrets/signing-key.js'
 import { movedTape } from './moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
-import type { SettledDoubt } from '../kernel/doubts.js'
+import type { SettledDoubt } from '../kernel/settle-doubts.js'
 import type { ContinuePlan, LiveReport, PinnedReport, Simulator } from './plan.js'
-import { LiveRequests } from './live-requests.js'
+import { AppliedLiveRules } from './live-rules.js'
 import { outsideRuns } from '../kernel/scope.js'
 import { type AnswerSource, outside } from '../kernel/source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from '../kernel/player.js'
@@ -74,7 +74,7 @@ function offlineTail(
   return {
     source,
     answerSync: (...call) => handOver.answerSync(...call),
-    takeOver: (operation) => {
+    prepare: (operation) => () => {
       const isAnswered = answers?.op === operation.id
       if (isAnswered) operation.source = 'edited'
       source.takeOver(operation, {
@@ -130,7 +130,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     let pinned: PinnedSource | undefined
     const live =
       plan.live &&
-      new LiveRequests(tape, plan.live, {
+      new AppliedLiveRules(tape, plan.live, {
         onRefused: ({ what }) => onFailed(errors.LIVE_REQUEST_REFUSED(what)),
       })
     const tailAt = (at: number, owner: Session): Tail => {
@@ -198,7 +198,13 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             signingKey: sealKeyFor(tape.run),
             ...recordingPorts(redactor),
           })
-          if (overlay) noteFilesAt(at, overlay, recorder)
+          if (overlay) overlay.later = overlay.parent?.from(at) ?? overlay.later
+          for (const file of overlay?.unknown ?? [])
+            recorder.note({
+              kind: 'boundary',
+              name: file,
+              text: 'the run had changed this file, and its state at that moment cannot be restored',
+            })
           return { recorder, tail }
         },
       },
@@ -213,8 +219,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         outsideRuns(() => {
           session.close()
           writer?.close()
-          // Nothing was recorded, so no branch owns the files.
-          if (plan.branch !== undefined && !session.isLive) overlay?.store.remove()
+          // No branch was started that owns the files.
+          if (plan.branch !== undefined && writer === undefined) overlay?.store.remove()
         }),
     }
   } catch (error) {
@@ -294,14 +300,4 @@ function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | un
   return branch === undefined
     ? new Overlay(own, { ...options, isFilled: isOverlay(own) })
     : new Overlay(planOverlay(branch.path), options)
-}
-
-function noteFilesAt(at: number, overlay: Overlay, recorder: RecordSession): void {
-  overlay.later = overlay.parent?.from(at) ?? overlay.later
-  for (const filePath of overlay.unknown)
-    recorder.note({
-      kind: 'boundary',
-      name: filePath,
-      text: 'the run had changed this file, and its state at that moment cannot be restored',
-    })
 }

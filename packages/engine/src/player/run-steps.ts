@@ -1,10 +1,10 @@
 import { missingClosing, type Step } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
-import type { Doubt, OpenRequest, RecordedServer, StepReader } from '../kernel/doubts.js'
+import type { Doubt, OpenRequest, RecordedServer, StepReader } from '../kernel/settle-doubts.js'
 import { describeEvent } from '../kernel/event-text.js'
 import { endOfAnswer } from '../kernel/lost-answer.js'
 import type { AnswerPart } from '../kernel/source.js'
-import { findInDoubt, isRepeatable, viewOf } from './in-doubt.js'
+import { findDoubts, isRepeatable, viewOf } from './find-doubts.js'
 import { mcpChildAt, refusedLine } from './mcp-child.js'
 
 /** Reads the steps of a tape on first use, because most runs go live with nothing in doubt. */
@@ -16,7 +16,7 @@ export class RunSteps implements StepReader {
   constructor(readonly tape: Tape) {}
 
   get inDoubt(): ReadonlyMap<number, Doubt> {
-    return (this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.op, doubt])))
+    return (this.#doubts ??= new Map(findDoubts(this.tape).map((doubt) => [doubt.op, doubt])))
   }
 
   doubtAbout(op: number): Doubt | undefined {
@@ -30,11 +30,13 @@ export class RunSteps implements StepReader {
     const event = step && this.tape.event(step.seq)
     if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http')
       return undefined
+    // The event after the last content of a stream may be missing, too.
+    const { api, response } = step.exchange() ?? {}
+    const isStream = response?.events !== undefined && response.text !== undefined
+    const closing = api && isStream ? [missingClosing(api, response.text) ?? []].flat() : []
+    const chunk = { type: 'deliver', part: 'chunk' } as const
     return [
-      ...closingEvents(step).map((text) => ({
-        event: { type: 'deliver', part: 'chunk' } as const,
-        body: Buffer.from(text),
-      })),
+      ...closing.map((text) => ({ event: chunk, body: Buffer.from(text) })),
       ...endOfAnswer(event.seam),
     ]
   }
@@ -64,11 +66,4 @@ export class RunSteps implements StepReader {
       return seq === op || (event.type === 'request' && event.socket === op)
     })
   }
-}
-
-/** The event after the last content of a stream, if it is missing. */
-function closingEvents(step: Step): string[] {
-  const { api, response } = step.exchange() ?? {}
-  if (api === undefined || response?.events === undefined || response.text === undefined) return []
-  return [missingClosing(api, response.text) ?? []].flat()
 }

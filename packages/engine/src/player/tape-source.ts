@@ -265,8 +265,8 @@ export class TapeSource implements AnswerSource {
     return recordedPart(this.tape, this.recorded.delivery(seq), this.options.session().secrets)
   }
 
-  restart(operation: Operation): void {
-    this.#turns.restart(operation)
+  refreshed(operation: Operation): void {
+    this.#turns.refreshed(operation)
   }
 
   /** Lets a process answer only if it gets the recorded input. In other orders, lanes may mix their input. */
@@ -308,7 +308,12 @@ export class TapeSource implements AnswerSource {
       this.#answer(operation, recorded?.event ?? event, change.request, recorded)
     else if (change.given !== undefined) {
       this.#give(operation, change.given, change.replaces ?? recorded?.parts ?? [])
-      if (change.replaces !== undefined) this.#deliverRest(operation, recorded, change.replaces)
+      const { replaces } = change
+      if (replaces !== undefined) {
+        const parts = recorded?.parts.filter((seq) => !replaces.includes(seq)) ?? []
+        const rest = { parts, writtenBefore: recorded?.written ?? 0 }
+        this.#turns.add(new PendingAnswer(this.recorded, operation, recorded, rest))
+      }
     } else if (reexecuted === true) {
       const { finished } = operation
       if (finished !== undefined)
@@ -331,7 +336,9 @@ export class TapeSource implements AnswerSource {
     before?: RecordedOperation,
   ): void {
     const recorded = this.#take(event, body)
-    if (recorded === undefined && this.#isWrittenOtherwise(event, body))
+    // In another order, a stream splits its lines into other writes.
+    const isReordered = this.options.order.seed !== 0
+    if (recorded === undefined && isReordered && this.#writes.has(event, this.#masked(event, body)))
       return operation.complete({ type: 'result', as: 'json' }, Buffer.from(`${body?.length ?? 0}`))
     if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body, before))
     this.#error = this.options.stopInDoubt?.(recorded.event.seq)
@@ -347,11 +354,6 @@ export class TapeSource implements AnswerSource {
     this.#turns.add(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
   }
 
-  /** True for recorded lines in different writes: in another order, a stream splits them differently. */
-  #isWrittenOtherwise(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
-    return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(event, body))
-  }
-
   /** Reuses the opening of a similar connection if the client opens more than were recorded. */
   #connect(operation: Operation, event: NewEvent<InitiationEvent>): void {
     this.#connections.add(operation)
@@ -365,16 +367,6 @@ export class TapeSource implements AnswerSource {
     this.#turns.add(
       new PendingAnswer(this.recorded, operation, alike, { parts: alike.parts.slice(0, 1) }),
     )
-  }
-
-  #deliverRest(
-    operation: Operation,
-    recorded: RecordedOperation | undefined,
-    replaced: readonly number[],
-  ): void {
-    const parts = recorded?.parts.filter((seq) => !replaced.includes(seq)) ?? []
-    const writtenBefore = recorded?.written ?? 0
-    this.#turns.add(new PendingAnswer(this.recorded, operation, recorded, { parts, writtenBefore }))
   }
 
   #give(operation: Operation, given: readonly AnswerPart[], parts: readonly number[]): void {

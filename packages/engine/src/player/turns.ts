@@ -53,17 +53,14 @@ export class DeliveryOrder {
     const pick = this.picks
     this.picks += 1
     if (seed === 0 || pick >= picks) return first
-    const legal = withEarliestTimer(ready).filter((one) => one === first || !one.isLateTimeout)
+    const [timer] = ready.filter(({ isTimer }) => isTimer).toSorted((a, b) => a.due - b.due)
+    const legal = ready
+      .filter((one) => !one.isTimer || one === timer)
+      .filter((one) => one === first || !one.isLateTimeout)
     const chosen = legal[Math.floor(this.#random() * legal.length)] ?? first
     if (chosen !== first) this.swaps.push({ pick, chosen: chosen.nextSeq, passed: first.nextSeq })
     return chosen
   }
-}
-
-/** Removes all timers except the earliest. */
-function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
-  const [earliest] = ready.filter(({ isTimer }) => isTimer).toSorted((a, b) => a.due - b.due)
-  return ready.filter((one) => !one.isTimer || one === earliest)
 }
 
 interface Started {
@@ -140,7 +137,7 @@ export class TurnTimers {
     return !this.#unknown.has(pending) && kindOf(pending.operation) !== 'interval'
   }
 
-  restart(pending: PendingAnswer | undefined): void {
+  refreshed(pending: PendingAnswer | undefined): void {
     if (pending === undefined) return
     pending.armed = true
     pending.due = this.#now + msOf(pending.operation)
@@ -346,8 +343,8 @@ export class AnswerTurns extends AnswerQueue<PendingAnswer> {
     return this.waiting.find((one) => one.operation === operation)
   }
 
-  restart(operation: Operation): void {
-    this.options.timers.restart(this.find(operation))
+  refreshed(operation: Operation): void {
+    this.options.timers.refreshed(this.find(operation))
     this.request()
   }
 

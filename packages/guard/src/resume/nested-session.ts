@@ -109,7 +109,7 @@ export class NestedSession implements Session {
     this.#never()
   }
 
-  restart(): void {
+  refreshed(): void {
     this.#never()
   }
 

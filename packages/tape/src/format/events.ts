@@ -4,9 +4,15 @@ import type { RecordedError } from './values/recorded-error.js'
  * Every record that a tape can contain. A change here changes the format: AGENTS.md says when it
  * needs a new number and a migration.
  *
- * A run is one total order of four things: *values* that the agent drew, *initiations* that it made
- * (checked on replay), *deliveries* that reached it, and *output* that it wrote to its terminal or
- * to a child process (checked on replay). The rest frames the run.
+ * A tape lists the events of a run in the order in which they happened. There are four kinds:
+ *
+ * - *draws*: values that the agent read from outside, such as the time. A replay serves them.
+ * - *initiations*: operations that the agent started, such as a request. A replay compares them.
+ * - *deliveries*: answers, or parts of them, that reached the agent. A replay serves them.
+ * - *output*: bytes that the agent wrote to its terminal or to a child process. A replay compares
+ *   them.
+ *
+ * The other records describe the run itself: how it was started, notes, how it ended, the seal.
  */
 export const TAPE_FORMAT = 1
 
@@ -19,11 +25,14 @@ export interface EventBase {
   /** Milliseconds since the run started, to the microsecond. */
   readonly at: number
   /**
-   * Fingerprints of values that were hidden for the first time, with the key of the machine that
-   * recorded.
+   * Fingerprints of the hidden values that occur in this event and in none before it, made with the
+   * key of the machine that recorded.
    */
   readonly hides?: readonly string[]
-  /** Heavy events of a run with receipts: random, so that nobody can guess what a hash covers. */
+  /**
+   * For heavy events (see `HEAVY`) of a run with receipts: random text. A receipt has the hashes of
+   * events that it hides; without the salt, likely contents could be tried until a hash fits.
+   */
   readonly salt?: string
 }
 
@@ -124,8 +133,8 @@ export interface RunDetails {
   /** For a function run: wire value of the input with which `entry` is called again. */
   readonly input?: unknown
   /**
-   * For an input with placeholders: proves, on the machine that recorded, that another input is the
-   * recorded one.
+   * Set if secrets in `input` were replaced by placeholders. The machine that recorded can check
+   * with it that an input is the recorded one.
    */
   readonly inputProof?: string
   readonly tags?: readonly string[]
@@ -350,9 +359,12 @@ export interface FileBefore {
   readonly length: number
   /** True if the file is cut or extended to `at`. */
   readonly isCut?: boolean
-  /** Proof, valid on this machine only, of the last bytes, or of those that are overwritten. */
+  /**
+   * Digest of the bytes that the call overwrites or, if it appends, of the last bytes before them.
+   * Made with a key of this machine, so that no other machine can check it.
+   */
   readonly content?: string
-  /** The same of the bytes of the call, if they contain a secret that the tape does not have. */
+  /** Such a digest of the bytes that the call writes. Set if the tape has placeholders in them. */
   readonly proof?: string
   /** True if another write to the file was in progress; nothing else is known then. */
   readonly isShared?: boolean
@@ -371,7 +383,7 @@ export interface WorkEvent extends EventBase {
   readonly name: string
 }
 
-/** A client that no higher seam records opens a connection. */
+/** The agent opens a connection with a client that is not recorded as `fetch` or `http2`. */
 export interface SocketEvent extends EventBase {
   readonly type: 'socket'
   readonly kind: 'tcp' | 'tls' | 'pipe'
@@ -384,7 +396,7 @@ export interface SocketEvent extends EventBase {
 
 interface DeliveryBase extends EventBase {
   readonly op: number
-  /** On a branch: the event of its parent that this part of an answer came from. */
+  /** On a branch: the number of the parent's event that this part repeats. Missing if it is live. */
   readonly from?: number
 }
 

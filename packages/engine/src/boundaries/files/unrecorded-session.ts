@@ -32,7 +32,7 @@ export class UnrecordedSession implements Session {
   readonly commit = ignore
   readonly proceed = ignore
   readonly forget = ignore
-  readonly restart = ignore
+  readonly refreshed = ignore
 
   perform(action: Action): Operation {
     const operation = new Operation(-1, action, this)

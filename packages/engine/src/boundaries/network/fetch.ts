@@ -12,7 +12,7 @@ import { replace, replaceLazyClass, undoAll, type Undo } from '../patching/patch
 import { listenForAbort } from './abort-signals.js'
 import { deliverError } from '../patching/deliver-error.js'
 import { inTurn } from '../patching/in-turn.js'
-import { DirectExchange, type DirectRequest, type ResponseHead } from './direct-exchange.js'
+import { DirectExchange, type DirectRequest, type ResponseHead } from './fetch-direct.js'
 import {
   type AgentClass,
   type Dispatcher,
@@ -136,7 +136,7 @@ function exchange(
       joins: true,
       start: (operation, edited) => {
         if (edited) headers.delete('content-length')
-        answer.goLive(operation, edited ? { bytes: edited } : body)
+        answer.send(operation, edited ? { bytes: edited } : body)
       },
       deliver: (delivery) => answer.deliver(delivery),
     })
@@ -557,7 +557,7 @@ class FetchAnswer {
     if (request.signal) listenForAbort(request.signal, this.#onAbort)
   }
 
-  goLive(operation: Operation, body: CollectedBody): void {
+  send(operation: Operation, body: CollectedBody): void {
     const { url, method, headers, signal } = this.request
     const init: RequestInit = {
       ...this.request.init,
@@ -581,7 +581,8 @@ class FetchAnswer {
         },
       )
     if (this.#direct !== undefined) return
-    // A signal makes native fetch much slower; without one, only the body can be cancelled.
+    // Only if the agent has a signal, because native fetch is much slower with one. Without it, the
+    // body can still be cancelled.
     if (signal) {
       this.#native = new AbortController()
       init.signal = this.#native.signal

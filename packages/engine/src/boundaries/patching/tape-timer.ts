@@ -117,7 +117,7 @@ export class TapeTimer {
       if (this.#native !== undefined) this.#disarm()
       this.#arm()
     }
-    operation?.session.restart(operation)
+    operation?.session.refreshed(operation)
     this.#remember()
     return this
   }

@@ -1,6 +1,11 @@
-import type { InitiationEvent, NewEvent } from '@retake/tape/format'
-import type { HandshakeMessage, NewDelivery } from './session.js'
+import { encodeBody, type InitiationEvent, type NewEvent, type Tape } from '@retake/tape/format'
+import { nameOf, protocolOf } from './divergence.js'
+import { kernelErrors } from './errors.js'
+import { describeEvent, describeReceiver } from './event-text.js'
+import type { Machine } from './machine.js'
+import { EMPTY, type HandshakeMessage, type NewDelivery, type Operation } from './session.js'
 import type { AnswerPart } from './source.js'
+import { isCutOff } from './timeline.js'
 
 /** An operation that left the process, but may or may not have had its effect according to the tape. */
 export interface Doubt {
@@ -105,4 +110,105 @@ export interface StepReader {
   refusalOf(request: OpenRequest, message: string): Uint8Array
   /** True if a call without a recorded answer may be made again without a decision. */
   isRepeatable(event: NewEvent<InitiationEvent>): boolean
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export interface DoubtOptions {
+  /** Collects each step in doubt, with its decision. */
+  readonly settled: SettledDoubt[]
+  readonly steps: StepReader
+  readonly machine: Pick<Machine, 'finishWrite' | 'hasInput'>
+}
+
+/**
+ * Decides about every operation that may have had its effect, but has no answer on the tape. The
+ * disk decides about a write to a file, if it shows how far the write got; the plan decides about
+ * everything else. Nothing is sent, written or delivered here, so that a run without a decision
+ * stops before anything has happened.
+ */
+export class DoubtSettler {
+  constructor(
+    readonly tape: Tape,
+    readonly plan: HandOverPlan,
+    readonly options: DoubtOptions,
+  ) {}
+
+  /** True if the run was killed and is served to its last event. */
+  get isCut(): boolean {
+    return this.plan.until === undefined && isCutOff(this.tape)
+  }
+
+  /** Undefined if the recorded run had abandoned the operation. */
+  doubtAbout(op: number): Doubt | undefined {
+    const { steps } = this.options
+    return steps.inDoubt.get(op) ?? (this.isCut ? steps.doubtAbout(op) : undefined)
+  }
+
+  /** The decision of the plan. Throws if it has none. */
+  decide(seq: number): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
+    const what = this.options.steps.nameOf(seq)
+    const decision = this.plan.decisions?.[seq] ?? this.plan.inDoubt
+    if (decision === 'fail') throw kernelErrors.STEP_IN_DOUBT(what)
+    const settled: Mutable<SettledDoubt> = {
+      seq,
+      what,
+      decision: decision === 'retry' ? 'retried' : 'skipped',
+    }
+    this.options.settled.push(settled)
+    return { decision, settled }
+  }
+
+  /**
+   * Settles a write to a file if the disk shows how far it got: `again`, or a function that writes
+   * the missing bytes and returns the answer. `body`: the bytes that the agent writes.
+   */
+  settleWrite(seq: number, body: Uint8Array = EMPTY): (() => AnswerPart) | 'again' | undefined {
+    const finding = this.plan.files?.[seq]
+    const event = this.tape.event(seq)
+    if (finding === undefined || event.type !== 'call' || event.file === undefined) return undefined
+    const { file } = event
+    const { length } = file
+    const settle = (decision: SettledDoubt['decision'], written: number): void =>
+      void this.options.settled.push({
+        seq,
+        what: describeEvent(event),
+        decision,
+        file: { written, length },
+      })
+    if (finding.state === 'unchanged') {
+      settle('retried', 0)
+      return 'again'
+    }
+    if (finding.state === 'complete') settle('done', length)
+    else if (finding.state === 'partial') settle('finished', finding.written)
+    else return undefined
+    return () => {
+      if (finding.state === 'partial') this.options.machine.finishWrite(file, body, finding.written)
+      // Only these return how much they have written.
+      const { as, body: count } = /\.writev?(?:Sync)?$/.test(event.name) ? encodeBody(length) : {}
+      return { event: { type: 'result', ...(as && { as }) }, body: count ?? EMPTY }
+    }
+  }
+
+  /**
+   * Reports bytes that the agent sent on a connection that is not HTTP, such as one to a database,
+   * and that have no answer on the tape. Retake cannot send them again; the client may do so when it
+   * reconnects. Not noticed: a request whose answer has begun.
+   */
+  settleConnection({ id, action }: Operation): void {
+    const { digest = '' } = action.stamp?.() ?? {}
+    let firstAnswer: Uint8Array | undefined
+    let answered = ''
+    for (const event of this.tape.events(id)) {
+      if (event.type !== 'deliver' || event.op !== id) continue
+      answered = event.digest ?? ''
+      if (event.part === 'chunk') firstAnswer ??= this.tape.body(event.seq)
+    }
+    if (digest === answered) return
+    const receiver = describeReceiver(nameOf(action.event), protocolOf(action.event, firstAnswer))
+    if (this.plan.inDoubt === 'fail') throw kernelErrors.CONNECTION_IN_DOUBT(receiver)
+    const what = `bytes sent to ${receiver}`
+    this.options.settled.push({ seq: id, what, decision: 'lost' })
+  }
 }

@@ -12,7 +12,7 @@ import {
 } from '@retake/tape/format'
 import { readGuards } from '@retake/tape/guards'
 import { changesDatabase } from '../boundaries/native/sql.js'
-import type { Doubt, FileFinding } from '../kernel/doubts.js'
+import type { Doubt, FileFinding } from '../kernel/settle-doubts.js'
 import { kernelErrors } from '../kernel/errors.js'
 import { lookAtFile } from '../file-state.js'
 import { describeEvent } from '../kernel/event-text.js'
@@ -36,7 +36,7 @@ const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
 export const viewOf = (tape: Tape): ReturnType<typeof readRun> =>
   readRun(tape, { gunzip: gunzipSync, inflate: inflateSync, brotli: brotliDecompressSync })
 
-export function findInDoubt(tape: Tape): readonly InDoubt[] {
+export function findDoubts(tape: Tape): readonly InDoubt[] {
   const steps = viewOf(tape)
     .recordedSteps.filter(({ state }) => state === 'in doubt')
     .map(({ seq, label, title, answerSeqs, site }) => {
@@ -86,7 +86,7 @@ export function lookAtDoubts(tape: Tape): {
 } {
   const files: Record<string, FileFinding> = {}
   const open: InDoubt[] = []
-  for (const doubt of findInDoubt(tape)) {
+  for (const doubt of findDoubts(tape)) {
     const finding = findingOf(tape, doubt)
     if (finding !== undefined && SETTLED.has(finding.state)) files[doubt.seq] = finding
     else open.push(finding === undefined ? doubt : { ...doubt, finding })

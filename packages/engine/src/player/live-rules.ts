@@ -19,7 +19,7 @@ import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
  * made it live. Not covered: native add-ons, and non-HTTP bytes on connections that were already
  * open.
  */
-export class LiveRequests {
+export class AppliedLiveRules {
   readonly #connections = new Map<number, Operation>()
   /** By connection. */
   readonly #lastRequests = new Map<
@@ -110,19 +110,21 @@ export class LiveRequests {
 
   #isRefused(event: Action['event'], body: Uint8Array | undefined): boolean {
     const { refuse, runs = [] } = this.rules
-    if (refuse === undefined || !leavesProcess(event)) return false
-    if (event.type === 'call' && event.kind === 'tool' && runs.includes(event.name)) return false
-    if (refuse === 'effects' && this.#hasNoEffect(event, body)) return false
+    if (refuse === undefined) return false
+    if (event.type === 'call') {
+      // Files and input stay on this machine.
+      if (!['tool', 'process', 'database'].includes(event.kind)) return false
+      if (event.kind === 'tool' && runs.includes(event.name)) return false
+    } else if (event.type === 'socket') {
+      if (refuse === 'effects' && this.#addresses.has(addressOf(event))) return false
+    } else if (event.type === 'request') {
+      const onlyReads = /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelPost(event, body)
+      if (refuse === 'effects' && onlyReads) return false
+    } else return false
     const site = 'site' in event ? event.site : undefined
     this.#refused ??= { what: describeEvent(event), ...(site !== undefined && { site }) }
     this.options.onRefused(this.#refused)
     return true
-  }
-
-  #hasNoEffect(event: Action['event'], body: Uint8Array | undefined): boolean {
-    if (event.type === 'socket') return this.#addresses.has(addressOf(event))
-    if (event.type !== 'request') return false
-    return /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelPost(event, body)
   }
 
   /** The body as edited by the rules; undefined if it is unchanged. */
@@ -135,7 +137,9 @@ export class LiveRequests {
     const prompt = system === undefined ? undefined : systemPath(before)
     const edits = Object.entries({ ...given, ...(prompt && { [prompt]: system }) })
     let data = before
-    for (const [path, value] of edits) data = withPath(data, path, value)
+    // A path that does not exist changes nothing, because APIs have different fields.
+    for (const [path, value] of edits)
+      data = attempt(() => (getPath(data, path), setPath(data, path, value)), data)
     if (data === before) return undefined
     this.#edited += 1
     return Buffer.from(JSON.stringify(data))
@@ -167,16 +171,6 @@ function systemPath(body: unknown): string | undefined {
 }
 
 const valueAt = (data: unknown, path: string): unknown => attempt(() => getPath(data, path))
-
-/** Returns the body unchanged if the path does not exist, because APIs have different fields. */
-const withPath = (data: unknown, path: string, value: unknown): unknown =>
-  attempt(() => (getPath(data, path), setPath(data, path, value)), data)
-
-/** Files, timers, clocks and input stay on this machine. */
-function leavesProcess(event: Action['event']): boolean {
-  if (event.type === 'request' || event.type === 'socket') return true
-  return event.type === 'call' && ['tool', 'process', 'database'].includes(event.kind)
-}
 
 const isModelPost = (event: NewEvent<RequestEvent>, body: Uint8Array | undefined): boolean =>
   event.method === 'POST' && isModelRequest(event, body)
