@@ -20,7 +20,7 @@ const packageAt = (folder: string) =>
 function installOlder(): string | undefined {
   const folder = join(root, 'node_modules/.cache/retake-runners')
   const modules = join(folder, 'node_modules')
-  const own = ['tape', 'engine', 'diagnose', 'guard', 'web', 'cli'].map((name) =>
+  const own = ['tape', 'engine', 'guard', 'runner', 'web', 'lab', 'interop', 'cli'].map((name) =>
     join(root, 'packages', name),
   )
   if (!existsSync(modules)) {

@@ -296,7 +296,7 @@ test('problems are reported in file order, tabs and missing files with a fix', a
       'aliases.yaml',
       /aliases\.yaml cannot be read\.[^]*Excessive alias count[^]*POLICY_UNREADABLE/,
     ],
-    ['circle.yaml', /^circle\.yaml:4:18 {2}It holds itself/],
+    ['circle.yaml', /^circle\.yaml:4:18 {2}It contains itself/],
     ['two.yaml', /two\.yaml:2:1 cannot be read\.[^]*Write one policy per file/],
     ['latin.yaml', /latin\.yaml cannot be read\.[^]*Save it as UTF-8/],
   ] as const) {
