@@ -36,7 +36,7 @@ import {
   JobSandbox,
   type JobCommand,
   withoutSandbox,
-} from './job-sandbox.js'
+} from './job-process.js'
 import type { ClaimedJob } from './jobs.js'
 import { MODEL_HEADERS } from './model-endpoint.js'
 import { ModelGate } from './model-gate.js'

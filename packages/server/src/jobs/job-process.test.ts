@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { codeFolders } from './job-sandbox.js'
+import { codeFolders } from './job-process.js'
 
 function unpacked(files: readonly string[]): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-code-'))
