@@ -153,10 +153,10 @@ const withKind = (
 ): DivergenceFacts => ({ ...point, kind: KINDS[reason.code], ...reason })
 
 /**
- * Collects divergences. In strict mode, the first one ends the replay: it is thrown on the stack of
- * the program, and nothing more is served. In observe mode, every one is reported and the program
- * continues, as long as something can answer it. A run that goes live at a difference leaves the
- * tape instead of reporting it.
+ * Collects divergences. In strict mode, the first one ends the replay: nothing more is served, and
+ * every further call throws it, except an asynchronous one, which never gets an answer. In observe
+ * mode, every one is reported and the program continues, as long as something can answer it. A run
+ * that goes live at a difference leaves the tape instead of reporting it.
  */
 export class DivergenceLog {
   readonly divergences: DivergenceFacts[] = []

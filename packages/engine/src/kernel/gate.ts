@@ -8,8 +8,8 @@ export interface Turn {
 }
 
 /**
- * The only code that calls agent code. It delivers the answers, or parts of answers, of one
- * operation per turn of the event loop, so that the agent has reacted to them before the next
+ * The only code that calls agent code, except for work that an observed replay does not know. It
+ * delivers the answers, or parts of answers, of one operation per turn of the event loop, so that the agent has reacted to them before the next
  * delivery. Recording and replaying use the same gate; what the agent can observe is the same in
  * both, even its stack traces.
  */

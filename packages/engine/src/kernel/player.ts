@@ -328,7 +328,7 @@ export class Player implements Session {
     else this.#deliveries.schedule()
   }
 
-  /** Queues finished re-executed work for its turn; work that is not on the tape needs none. */
+  /** Queues finished re-executed work for its turn; an operation that is not on the tape has none. */
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     if (this.#live) this.#live.recorder.completed(operation, event, body, native)
     else if (operation.id < 0)
@@ -397,8 +397,8 @@ export class Player implements Session {
       event = this.#isOver() ? undefined : this.#matcher.take(action)
     } catch (error) {
       if (error !== this.#log.stopped) throw error
-      // Already reported through onStopped. The program gets no more answers, and no error that it
-      // could catch, because it is not at fault.
+      // Already reported through onStopped. The program gets no answer and no error: it could catch
+      // the error and continue in a way that the recorded run did not.
       return new Operation(-++this.#unknown, action, this, 'tape')
     }
     const operation = new Operation(event?.seq ?? -++this.#unknown, action, this, 'tape')
@@ -500,7 +500,11 @@ export class Player implements Session {
     }
   }
 
-  /** The only transition from served to live. Decides about all operations before it starts any. */
+  /**
+   * The only transition from served to live. Decides about all operations in progress before it
+   * starts any. The call that caused it, if synchronous, is answered afterwards; if it is in doubt,
+   * the plan decided about it before the run began.
+   */
   #handOver({ goLive }: Continuation, why: DivergenceFacts | undefined): Live {
     const live = goLive(this.position, this)
     const { recorder, tail } = live
@@ -519,7 +523,7 @@ export class Player implements Session {
     return live
   }
 
-  /** The run cannot go live: nothing more is served, sent or delivered. */
+  /** The run cannot go live. After this, nothing is served, sent or delivered. */
   #giveUp(): void {
     for (const operation of this.#deliveries.underWay) operation.close()
     const live = this.#live

@@ -66,7 +66,8 @@ export interface RecordSessionOptions {
  * order in which they will be replayed.
  *
  * Output-commit rule: an event is written to the file before the agent sees it. Before anything
- * leaves the process, all earlier events are synced to disk, because it could depend on any of them.
+ * leaves the process, the event of what leaves and all earlier ones are synced to disk, because it
+ * could depend on any of them. With the durability `process`, writing to the file is enough.
  *
  * If the tape cannot be written, the writer decides what happens: it stops the process, continues
  * without a tape, or throws. If it throws, the agent gets the error from the call that it made, or
@@ -371,7 +372,10 @@ export class RecordSession implements Session {
     return seq
   }
 
-  /** Writes the notes that belong to an event. Fingerprints wait for one whose JSON is not ready. */
+  /**
+   * Writes the notes that belong to an event. Fingerprints are noted with a later event if this one
+   * has no JSON yet.
+   */
   #prepared(event: NewEvent, json: string | undefined): NewEvent {
     for (const { note, body } of this.#mask.notesBefore(event)) this.writer.buffer(note, body)
     return json === undefined ? this.#mask.fingerprinted(event) : event
@@ -396,7 +400,7 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Writes the next delivery, and returns it once it is durable enough. If it cannot be written,
+   * Writes the next delivery, and returns it; the result of a durable action only once it is synced. If it cannot be written,
    * the agent gets the error in its place, as from a barrier.
    */
   #takeTurn(): Turn | undefined {

@@ -38,8 +38,8 @@ export interface Action {
   /** For writes: the file before it; called when the operation is recorded, before it starts. */
   before?(): FileBefore | undefined
   /**
-   * True if the operation has an effect outside the process. Everything recorded before it is then
-   * synced to disk before `start` is called. `deferrable`: `start` may be called after `perform`
+   * True if the operation has an effect outside the process. Its own event and all earlier ones are
+   * then synced to disk before `start` is called. `deferrable`: `start` may be called after `perform`
    * has returned, so that other runs of this process do not wait for the disk.
    */
   readonly durable?: boolean | 'deferrable'
@@ -209,7 +209,7 @@ export interface Session {
   /** The tape that is written; undefined while answers come from a tape. */
   readonly recording?: Recording | undefined
   /**
-   * Set on a session that records nothing, for calls of a tool or after the end of a run: that run.
+   * The run of a session that records nothing: one for calls inside a tool, or after the run ended.
    */
   readonly owner?: Session
   /**
@@ -228,7 +228,7 @@ export interface Session {
   /** Called when the agent wrote to something, because a delayed answer may be due. */
   proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
-  /** Called when no part of this operation is awaited for now. */
+  /** Called when the agent awaits no part of this operation, perhaps only for now. */
   forget(operation: Operation): void
   /** Called when a timer was refreshed: it has not fired yet, even if that was already reported. */
   refreshed(operation: Operation): void
