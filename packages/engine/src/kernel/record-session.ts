@@ -373,8 +373,8 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Writes the notes that belong to an event. Fingerprints are noted with a later event if this one
-   * has no JSON yet.
+   * Writes the notes that belong to an event. Fingerprints are added to the next event whose `json`
+   * is not given.
    */
   #prepared(event: NewEvent, json: string | undefined): NewEvent {
     for (const { note, body } of this.#mask.notesBefore(event)) this.writer.buffer(note, body)
