@@ -45,12 +45,15 @@ export function clusterStore(store: RunStore, sinceMs: number | undefined): Prog
       clusterFailures(failed).map(({ key, runs, site, ...cluster }) => {
         const [newest] = runs
         const tape = newest && tapes.get(newest.run.id)
+        const file = site?.replace(/^file:\/\//, '')
+        const at = tape && file && path.resolve(tape.details.cwd ?? '.', file)
+        const inProject = at && path.relative(recordedRoot(tape), at).replaceAll('\\', '/')
         return {
           ...cluster,
           id: createHash('sha256').update(`${program} ${key}`).digest('hex').slice(0, 8),
           program,
           ...(tape?.details.imported && { isImported: true as const }),
-          ...(site !== undefined && tape && { site: insideProject(tape, site) }),
+          ...(inProject && { site: inProject }),
           runs: runs.map(({ run }) => ({
             id: run.id,
             tape: tapes.get(run.id)?.path ?? '',
@@ -94,8 +97,3 @@ const programOf = ({ run, details: { cwd = '.', entry, command, imported } }: Ta
     : entry === undefined
       ? (command?.join(' ') ?? run.name)
       : path.resolve(cwd, entry)
-
-function insideProject(tape: Tape, site: string): string {
-  const file = path.resolve(tape.details.cwd ?? '.', site.replace(/^file:\/\//, ''))
-  return path.relative(recordedRoot(tape), file).replaceAll('\\', '/')
-}

@@ -57,11 +57,19 @@ async function writeRegressionTest(
     // The test may not find an oracle of the configuration or in a file.
     const isPortable = call === undefined && /^(?:not:)?(?:exit|stdout|json|cmd):/.test(oracle)
     const settings = { ...(isPortable && { oracle }), runs }
-    const noTest =
-      call === undefined
-        ? await whyProgramFails(tape, fixed.tape, settings)
-        : await whyCallFails(branch, runs)
-    if (noTest !== undefined) return { noTest }
+    if (call === undefined) {
+      const { cwd = '.' } = tape.details
+      const program = path.resolve(movedHere(tape)?.current ?? cwd, entryOf(tape)?.file ?? '')
+      const { judgement } = await replayProgram(program, fixed.tape, settings)
+      if (isPortable && judgement?.verdict !== 'pass')
+        return { noTest: `its replay does not pass: ${judgement?.reason}` }
+    } else {
+      if (runs.length > 0)
+        return { noTest: 'the fix is inside a tool, which a test of a function does not run' }
+      const options = { stdio: 'ignore', compares: 'requests' } as const
+      const [divergence] = (await replayAgent(branch, options)).divergences
+      if (divergence) return { noTest: `its replay differs: ${divergence.summary}` }
+    }
     const { test, command } = writeTest(branch, {
       runner: runnerOfProject(process.cwd()),
       name: `${tape.run.name}-fixed`,
@@ -80,25 +88,4 @@ async function writeRegressionTest(
           : `${explained.what} (${explained.code})`,
     }
   }
-}
-
-/** Tries the test of a program. Returns why it would fail. */
-async function whyProgramFails(
-  tape: Tape,
-  fixed: string,
-  settings: { readonly oracle?: string; readonly runs: readonly string[] },
-): Promise<string | undefined> {
-  const { cwd = '.' } = tape.details
-  const program = path.resolve(movedHere(tape)?.current ?? cwd, entryOf(tape)?.file ?? '')
-  const { judgement } = await replayProgram(program, fixed, settings)
-  if (settings.oracle === undefined || judgement?.verdict === 'pass') return undefined
-  return `its replay does not pass: ${judgement?.reason}`
-}
-
-/** The same for a function recorded with `record()`. */
-async function whyCallFails(branch: Tape, runs: readonly string[]): Promise<string | undefined> {
-  if (runs.length > 0) return 'the fix is inside a tool, which a test of a function does not run'
-  const options = { stdio: 'ignore', compares: 'requests' } as const
-  const [divergence] = (await replayAgent(branch, options)).divergences
-  return divergence && `its replay differs: ${divergence.summary}`
 }
