@@ -16,8 +16,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '@retake/runner/command-line'
-import { TaskProcess } from '@retake/runner/agent'
-import { startOf } from '@retake/runner/agent'
+import { TaskProcess, startOf } from '@retake/runner/agent'
 
 /** A program that takes longer in one order is probably in an infinite loop. */
 const TIMEOUT_MS = 60_000

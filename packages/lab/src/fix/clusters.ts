@@ -1,4 +1,4 @@
-import { storedBlame } from '@retake/runner/runs'
+import { storedBlame, type RunStore, viewRun } from '@retake/runner/runs'
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { clusterFailures, type FailedRun, type FailureCluster } from '../proof/cluster-failures.js'
@@ -8,8 +8,6 @@ import { openTape } from '@retake/tape/node'
 import { recordedRoot } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
 import { readOutcome } from '@retake/runner/oracle'
-import type { RunStore } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
 
 export interface ProgramCluster extends Omit<FailureCluster, 'runs' | 'key'> {
   /** Short and stable, for `retake fix --cluster`. */

@@ -439,8 +439,23 @@ const answerSymptoms = (
     error !== undefined && /SyntaxError/.test(error.class) && JSON_ERROR.test(error.message)
   const models = steps.filter(({ step }) => step.kind === 'model' && step.state === 'done')
   return models.flatMap((facts): Symptom[] => {
-    const { step, settings, answerText, toolCalls } = facts
-    const found = slipSymptoms(facts)
+    const { step, settings, slip, answerText, toolCalls } = facts
+    const found: Symptom[] = []
+    const { temperature } = settings
+    if (typeof temperature === 'number' && temperature > 1) {
+      const evidence = `The model ran at temperature ${temperature}.`
+      found.push(symptomAt(step, 'nondeterminism', 'hint', evidence))
+    }
+    if (slip !== undefined) {
+      // Text that a program wrote into the request by mistake.
+      const evidence = `The model was sent “${slip}” instead of a value.`
+      const kind = /Promise/.test(slip) ? 'promise' : 'object'
+      found.push(
+        slip.startsWith('[object')
+          ? symptomAt(step, 'malformed-json', 'certain', evidence, { kind })
+          : symptomAt(step, 'missing-context', 'hint', evidence),
+      )
+    }
     const isCutOff = CUT_OFF.test(step.finishReason ?? '')
     if (isCutOff) {
       const maxTokens = LIMIT_NAMES.map((name) => settings[name]).find(
@@ -466,25 +481,6 @@ const answerSymptoms = (
     }
     return found
   })
-}
-
-/** Text that a program wrote into a request by mistake, and settings that invite mistakes. */
-const slipSymptoms = ({ step, slip, settings }: StepFacts): Symptom[] => {
-  const found: Symptom[] = []
-  const { temperature } = settings
-  if (typeof temperature === 'number' && temperature > 1) {
-    const evidence = `The model ran at temperature ${temperature}.`
-    found.push(symptomAt(step, 'nondeterminism', 'hint', evidence))
-  }
-  if (slip === undefined) return found
-  const evidence = `The model was sent “${slip}” instead of a value.`
-  const kind = /Promise/.test(slip) ? 'promise' : 'object'
-  found.push(
-    slip.startsWith('[object')
-      ? symptomAt(step, 'malformed-json', 'certain', evidence, { kind })
-      : symptomAt(step, 'missing-context', 'hint', evidence),
-  )
-  return found
 }
 
 const LIMIT_NAMES = [

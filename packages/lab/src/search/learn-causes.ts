@@ -1,4 +1,4 @@
-import { mapConcurrent } from '@retake/tape'
+import { mapConcurrent, type ProbePurpose } from '@retake/tape'
 import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
 import { findRaisedRisk, firstFail, type RaisedRisk } from './first-fail.js'
@@ -12,7 +12,6 @@ import {
   upTo,
   without,
 } from './step-set.js'
-import type { ProbePurpose } from '@retake/tape'
 import { type LedgerCell, logOddsOfTwoRates, type SeenFork } from './ledger.js'
 import type { Tally } from './levels.js'
 

@@ -1,4 +1,4 @@
-import { usageError, type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
+import { usageError, type Verb, PROGRAM_OPTIONS, FOUND } from '@retake/runner/command-line'
 import {
   fromHere,
   type Look,
@@ -25,9 +25,7 @@ import {
   tryOrder,
 } from '../chaos/find-races.js'
 import { cliErrors } from '@retake/runner/errors'
-import { FOUND } from '@retake/runner/command-line'
-import { givenOracle, ORACLE_OPTIONS } from '@retake/runner/oracle'
-import type { Oracle } from '@retake/runner/oracle'
+import { givenOracle, ORACLE_OPTIONS, type Oracle } from '@retake/runner/oracle'
 import { startOf } from '@retake/runner/agent'
 import { viewRun } from '@retake/runner/runs'
 import { plural } from '@retake/tape/present'

@@ -25,7 +25,19 @@ const coerceArguments = operator(
     const types = argumentTypes(facts['tools'] as readonly ToolSchema[])
     if (types.length === 0) return []
     const typesText = types.map(([name, type]) => `${objectKey(name)}: '${type}'`).join(', ')
-    return argumentExpressions(source).map((node) => ({
+    // Expressions with the arguments of a tool call, such as `block.input`.
+    const parsed = source
+      .calls('JSON.parse')
+      .filter((node) => /arguments|\bargs\b|\binput\b/i.test((node.args[0] ?? node).text))
+    const read = source
+      .ofType('MemberExpression')
+      .filter(
+        (node) =>
+          node.name === 'input' &&
+          /^(?:CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
+          node.parent?.callee !== node,
+      )
+    return [...parsed, ...read].map((node) => ({
       node,
       edit: source.editWith(COERCE_ARGUMENTS, (name) =>
         node.wrap(`${name}(`, `, { ${typesText} })`),
@@ -48,21 +60,6 @@ const argumentTypes = (tools: readonly ToolSchema[]): [name: string, type: strin
     type === undefined || others.length > 0 ? [] : [[name, type]],
   )
 }
-
-/** Expressions with the arguments of a tool call, such as `block.input`. */
-const argumentExpressions = (source: ParsedSource): SyntaxNode[] => [
-  ...source
-    .calls('JSON.parse')
-    .filter((node) => /arguments|\bargs\b|\binput\b/i.test((node.args[0] ?? node).text)),
-  ...source
-    .ofType('MemberExpression')
-    .filter(
-      (node) =>
-        node.name === 'input' &&
-        /^(?:CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
-        node.parent?.callee !== node,
-    ),
-]
 
 const COERCE_ARGUMENTS = `
 /** Converts arguments that a model sent with another type or spelling. */
