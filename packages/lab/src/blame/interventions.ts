@@ -360,7 +360,10 @@ export function planInterventions(
     else {
       if (inferred) answers[label] = other.answer
       else recordings[key] = [other.answer]
-      ways[label] = wayOfOther(other)
+      const { run, passes } = other
+      ways[label] = passes
+        ? { kind: 'sibling', how: `as in run ${run}, which passed` }
+        : { kind: 'recorded', how: `as in run ${run}` }
     }
   }
   const { allowed } = liveTools
@@ -385,11 +388,6 @@ export function planInterventions(
 }
 
 const NO_OTHERS: ReadonlyMap<string, readonly OtherAnswer[]> = new Map()
-
-const wayOfOther = ({ run, passes }: OtherAnswer): FreeTreatment =>
-  passes
-    ? { kind: 'sibling', how: `as in run ${run}, which passed` }
-    : { kind: 'recorded', how: `as in run ${run}` }
 
 function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions): {
   readonly simulator?: string

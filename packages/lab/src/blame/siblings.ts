@@ -58,7 +58,13 @@ export class Siblings {
    */
   get references(): readonly Tape[] {
     const { args = [], input } = this.tape.details
-    const repeated = new Set(this.#ancestors())
+    // Runs that this one was forked, rerun or resumed from.
+    const repeated = new Set<string>()
+    for (let { parent } = this.tape.run; parent !== undefined;) {
+      const { run } = parent
+      repeated.add(run)
+      parent = attempt(() => openTape(this.runs.pathOf(run)))?.run.parent
+    }
     return this.tapes.filter(
       ({ path: file, run, details }) =>
         isDeepStrictEqual(details.args ?? [], args) &&
@@ -66,16 +72,6 @@ export class Siblings {
         !repeated.has(run.id) &&
         !existsSync(findingsPath(file, run.id)),
     )
-  }
-
-  /** Ids of the runs that this one was forked, rerun or resumed from. */
-  *#ancestors(): Generator<string> {
-    let { parent } = this.tape.run
-    while (parent !== undefined) {
-      const { run } = parent
-      yield run
-      parent = attempt(() => openTape(this.runs.pathOf(run)))?.run.parent
-    }
   }
 
   /** Finds passing runs by their recorded outcomes. Skips `judge:` oracles, which cost money. */

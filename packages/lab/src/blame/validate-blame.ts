@@ -80,12 +80,17 @@ async function validateBlame(
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const model = { url: `http://127.0.0.1:${port}`, stop: () => void server.close() }
+  const url = `http://127.0.0.1:${port}`
   try {
     const { FAULTS } = (await imported('faults.mjs')) as { FAULTS: Record<string, Planted> }
     const faults = [
-      ...Object.entries(FAULTS).map(([name, planted]) => chainFault(folder, name, planted)),
-      ...Object.keys(desk.DESK_FAULTS).map((name) => deskFault(folder, name, desk, model.url)),
+      ...Object.entries(FAULTS).map(([name, { truth, echoes, backUps }]) => ({
+        name,
+        expects: [describedAs(truth, echoes, backUps)],
+        simulator: path.resolve(folder.pathOf('simulator.mjs')),
+        record: async () => (await recordShipped(folder, 'agent.mjs', { args: [name] })).tape,
+      })),
+      ...Object.keys(desk.DESK_FAULTS).map((name) => deskFault(folder, name, desk, url)),
     ]
     const validated: Validated[] = []
     // Several searches share a pool, because a single one sometimes waits for one fork.
@@ -97,21 +102,10 @@ async function validateBlame(
     const order = faults.map(({ name }) => name)
     return validated.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   } finally {
-    model.stop()
+    server.close()
     folder.remove()
   }
 }
-
-const chainFault = (
-  folder: ShippedFolder,
-  name: string,
-  { truth, echoes, backUps }: Planted,
-): Fault => ({
-  name,
-  expects: [describedAs(truth, echoes, backUps)],
-  simulator: path.resolve(folder.pathOf('simulator.mjs')),
-  record: async () => (await recordShipped(folder, 'agent.mjs', { args: [name] })).tape,
-})
 
 const deskFault = (folder: ShippedFolder, name: string, desk: Desk, url: string): Fault => ({
   name,

@@ -102,7 +102,16 @@ export async function checkCorpus(
     return proved
   })
   const changed = found.filter((each) => 'cost' in each)
-  if (changed.length > 0) await options.confirm(estimateOf(changed, options))
+  if (changed.length > 0) {
+    const times = options.times * (options.base === undefined ? 1 : 2)
+    const costUsd = sumKnown(changed.map(({ cost }) => cost.costUsd))
+    await options.confirm({
+      tapes: changed.length,
+      trials: changed.length * times,
+      tokens: changed.reduce((sum, { cost }) => sum + times * cost.tokens, 0),
+      ...(costUsd !== undefined && { costUsd: times * costUsd }),
+    })
+  }
   const trials = new CorpusTrials(folder, options)
   const judged = new Map(
     await mapConcurrent(changed, options.jobs, async (each): Promise<[Tape, NewTrials]> => {
@@ -116,20 +125,6 @@ export async function checkCorpus(
       'cost' in each ? concluded(each, judged.get(each.tape), base.get(each.tape), options) : each,
     ),
   )
-}
-
-function estimateOf(
-  changed: readonly ChangedTape[],
-  { times, base }: CheckCorpusOptions,
-): CorpusEstimate {
-  const trials = times * (base === undefined ? 1 : 2)
-  const costUsd = sumKnown(changed.map(({ cost }) => cost.costUsd))
-  return {
-    tapes: changed.length,
-    trials: changed.length * trials,
-    tokens: changed.reduce((sum, { cost }) => sum + trials * cost.tokens, 0),
-    ...(costUsd !== undefined && { costUsd: trials * costUsd }),
-  }
 }
 
 async function proveTape(

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { confidenceSequence } from '../search/stats.js'
-import { diffRuns, type FirstDivergence } from '@retake/tape/diff'
+import { diffRuns } from '@retake/tape/diff'
 import type { ContinuePlan, MovedRoot } from '@retake/engine'
 import { RetakeError } from '@retake/engine/errors'
 import { costUsd, errorName, type Tape, defined, sumKnown, attempt } from '@retake/tape'
@@ -120,10 +120,7 @@ export async function judgeTape(
 /** Where two runs first differ: `step 3 choices.0.message.content`. */
 export function firstDifference(a: Tape, b: Tape): string | undefined {
   const first = attempt(() => diffRuns(viewRun(a), viewRun(b)).first)
-  return first && differenceText(first)
-}
-
-function differenceText(first: FirstDivergence): string {
+  if (first === undefined) return undefined
   if (first.in === 'outcome') return first.path
   if (first.in === 'output') return locationOf(first)
   const label = first.a ?? first.b ?? ''
@@ -200,13 +197,8 @@ export function trialFigures(trials: readonly LiveTrial[]) {
   }
 }
 
-export const shareInterval = ({
-  low,
-  high,
-}: {
-  readonly low: number
-  readonly high: number
-}): string => `[${shareText(low)}–${shareText(high)}]`
+export const shareInterval = (interval: { readonly low: number; readonly high: number }): string =>
+  `[${shareText(interval.low)}–${shareText(interval.high)}]`
 
 const shareText = (share: number): string =>
   share

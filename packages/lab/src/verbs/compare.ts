@@ -120,7 +120,11 @@ To compare two runs, use \`retake diff\`.`,
     const costs = new Map(
       variants.map((variant) => [variant.name, tailCost(tape, step.seq, variant.model)]),
     )
-    const estimate = estimateOf(missing.map(({ variant }) => costs.get(variant.name)))
+    const missingCosts = missing.map(({ variant }) => costs.get(variant.name))
+    const estimate = {
+      tokens: missingCosts.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
+      ...defined({ costUsd: sumKnown(missingCosts.map((each) => each?.costUsd)) }),
+    }
     checkPriced(estimate, maxUsd)
     const price =
       estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd)}`
@@ -225,13 +229,6 @@ function readPrompt(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     throw cliErrors.RESPONSE_UNREADABLE(file, error)
-  }
-}
-
-function estimateOf(costs: readonly (ReturnType<typeof tailCost> | undefined)[]) {
-  return {
-    tokens: costs.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
-    ...defined({ costUsd: sumKnown(costs.map((each) => each?.costUsd)) }),
   }
 }
 

@@ -108,7 +108,18 @@ sandbox, otherwise 1.`,
       ])
       return 0
     }
-    if (instead === 'history') return history(here, options)
+    if (instead === 'history') {
+      const audit = here.audit()
+      options.print({ audit, applied: here.applied().map(({ id }) => id) }, () =>
+        audit.length === 0
+          ? ['No fix was applied in this project.']
+          : audit.map(
+              ({ at, action, title, files, by, why }) =>
+                `${at}  ${action.padEnd(9)}  ${printable(title)} (${files.join(', ')}), by ${by}${why === undefined ? '' : `: ${why}`}`,
+            ),
+      )
+      return 0
+    }
     if (instead === 'demo') return fixDemo(options)
     const cluster = options.text('cluster')
     if (cluster !== undefined) return fixCluster(cluster, options)
@@ -323,17 +334,4 @@ function fixCluster(id: string, options: Options): Promise<number> {
   if (newest === undefined) throw cliErrors.FIX_UNKNOWN_CLUSTER(id, [])
   const sibling = options.has('sibling') ? options.texts('sibling') : others.map(({ tape }) => tape)
   return fixTape(options.openRun(newest.id), options.with({ sibling }))
-}
-
-function history(fixes: AppliedFixes, options: Options): number {
-  const lines = fixes.audit()
-  options.print({ audit: lines, applied: fixes.applied().map(({ id }) => id) }, () =>
-    lines.length === 0
-      ? ['No fix was applied in this project.']
-      : lines.map(
-          ({ at, action, title, files, by, why }) =>
-            `${at}  ${action.padEnd(9)}  ${printable(title)} (${files.join(', ')}), by ${by}${why === undefined ? '' : `: ${why}`}`,
-        ),
-  )
-  return 0
 }
