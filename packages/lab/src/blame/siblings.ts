@@ -60,7 +60,8 @@ export class Siblings {
     const { args = [], input } = this.tape.details
     // Runs that this one was forked, rerun or resumed from.
     const repeated = new Set<string>()
-    for (let { parent } = this.tape.run; parent !== undefined;) {
+    let { parent } = this.tape.run
+    while (parent !== undefined) {
       const { run } = parent
       repeated.add(run)
       parent = attempt(() => openTape(this.runs.pathOf(run)))?.run.parent
