@@ -12,7 +12,6 @@ import {
   type DrawEvent,
   isEnvironmentNote,
   readsOf,
-  type ResultEvent,
   type Step,
   type Tape,
   attempt,
@@ -107,9 +106,9 @@ function drawInputs(tape: Tape, sites: DrawSites): Draft[] {
     const kind = event.type === 'draw' ? ambientKind(event.kind) : undefined
     if (event.type !== 'draw' || kind === undefined) continue
     const key = `${kind} ${sites[event.seq] ?? ''}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [event])
-    else group.push(event)
+    const group = groups.get(key) ?? []
+    groups.set(key, group)
+    group.push(event)
   }
   return [...groups.values()].flatMap((draws) => {
     const [first] = draws
@@ -213,26 +212,19 @@ function filesOn(tape: Tape): { looked: Map<string, Looked>; changed: Set<string
     }
     const call = event.type === 'result' ? calls.get(event.op) : undefined
     if (call === undefined || event.type !== 'result') continue
-    for (const file of pathsOfCall(tape, call)) addLook(tape, looked, { file, call, result: event })
+    const { as, seq, error, proof } = event
+    const isRead = /\.readFile(Sync)?$/.test(call.name)
+    // `existsSync` answers without an error.
+    const saysMissing =
+      /\.exists(Sync)?$/.test(call.name) && as && decodeBody(as, tape.body(seq)) === false
+    const wasThere = error?.code !== 'ENOENT' && !saysMissing
+    for (const file of pathsOfCall(tape, call)) {
+      const known = looked.get(file) ?? { at: call.seq, site: call.site, wasThere }
+      looked.set(file, known)
+      if (isRead && error === undefined && proof === undefined) known.content ??= tape.body(seq)
+    }
   }
   return { looked, changed }
-}
-
-function addLook(
-  tape: Tape,
-  looked: Map<string, Looked>,
-  { file, call, result }: { file: string; call: CallEvent; result: ResultEvent },
-): void {
-  const isRead = /\.readFile(Sync)?$/.test(call.name)
-  const { as, seq } = result
-  // `existsSync` answers without an error.
-  const saysMissing =
-    /\.exists(Sync)?$/.test(call.name) && as && decodeBody(as, tape.body(seq)) === false
-  const wasThere = result.error?.code !== 'ENOENT' && !saysMissing
-  const known = looked.get(file) ?? { at: call.seq, site: call.site, wasThere }
-  looked.set(file, known)
-  if (isRead && result.error === undefined && result.proof === undefined)
-    known.content ??= tape.body(result.seq)
 }
 
 function differenceNow(

@@ -43,12 +43,6 @@ function bar(rate: Rate | undefined, width: number): string {
   return '█'.repeat(low) + '▒'.repeat(high - low) + '·'.repeat(width - high)
 }
 
-function verdictText({ findings, steps }: FindingsFile): string {
-  const { why } = findings
-  const sentence = verdictSentence(namedFindings(findings, steps))
-  return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
-}
-
 function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] {
   const labels = steps.map(({ label }) => label)
   const purposes = [...new Set(findings.evidence.map(({ purpose }) => purpose))]
@@ -84,8 +78,11 @@ export function blameLines(
   { evidence }: { readonly evidence: boolean },
 ): string[] {
   const { paint, width } = look
+  const { why } = found.findings
+  const sentence = verdictSentence(namedFindings(found.findings, found.steps))
+  const verdict = why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
   return [
-    ...wrap(printable(verdictText(found)), width).map((line) => paint('bold', line)),
+    ...wrap(printable(verdict), width).map((line) => paint('bold', line)),
     ...wrap(confidenceText(found.findings) ?? '', width).filter((line) => line !== ''),
     ...wrapFacts(factLine(found), width),
     ...causeLines(found, look),
@@ -265,8 +262,15 @@ function riskLines({ findings }: FindingsFile, { paint, width }: Look): string[]
   ]
 }
 
-function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
-  const { findings, facts } = found
+function noteLines({ findings, steps, facts }: FindingsFile, { paint, width }: Look): string[] {
+  const { blocked = [] } = facts
+  const [first] = findings.causes
+  const dependent =
+    findings.verdict === 'dependence' && first !== undefined
+      ? steps.find(({ label }) => first.steps.includes(label))
+      : undefined
+  const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
+  const tool = steps.find(({ label, kind }) => label === same?.label && kind !== 'model')
   const notes = linesOf(
     findings.notes,
     ...Object.entries(facts.undefinedBy).map(
@@ -276,23 +280,7 @@ function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
       `${plural(facts.forcedAnswers, 'time')} a pinned step got its recorded answer to a changed request (Limits in \`retake docs blame\`).`,
     findings.verdict === 'stopped' &&
       'Forks are stored: the same command with a higher limit continues from here.',
-    adviceOn(found),
-  )
-  if (notes.length === 0) return []
-  return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
-}
-
-/** Suggestions for the next search. */
-function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
-  const [first] = findings.causes
-  const dependent =
-    findings.verdict === 'dependence' && first !== undefined
-      ? steps.find(({ label }) => first.steps.includes(label))
-      : undefined
-  const { blocked = [] } = facts
-  const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
-  const tool = steps.find(({ label, kind }) => label === same?.label && kind !== 'model')
-  return linesOf(
+    // Suggestions for the next search.
     dependent &&
       `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
     blocked.length > 0 &&
@@ -301,6 +289,8 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
       tool &&
       `To try another answer: --free '${tool.tool ?? tool.label}=json:…'`,
   )
+  if (notes.length === 0) return []
+  return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }
 
 function classicLines(

@@ -1,7 +1,6 @@
-import type { OracleFunction } from '@retake/runner/oracle'
+import { type OracleFunction, makeOracle } from '@retake/runner/oracle'
 import { openTape } from '@retake/tape/node'
 import { requireTrust } from '@retake/runner/agent'
-import { makeOracle } from '@retake/runner/oracle'
 import { RunStore } from '@retake/runner/runs'
 import type { BlameProgress } from '../search/search.js'
 import { type FindingsFile, writeFindings } from './findings.js'

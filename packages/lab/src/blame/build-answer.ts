@@ -74,11 +74,8 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   if (kind === 'text') return { payload: { text: quiet.text } }
   if (kind === 'base64') throw new UnsuitableAnswer('its answer is not text')
   // The tool threw, so its return value is unknown.
-  return checkedAnswer(
-    tape,
-    step,
-    kind === 'error' ? { kind: 'result', data: null } : { kind, data: quiet.value(data) },
-  )
+  if (kind === 'error') return checkedAnswer(tape, step, { kind: 'result', data: null })
+  return checkedAnswer(tape, step, { kind, data: quiet.value(data) })
 }
 
 /** Replaces only the content of an MCP result, not its envelope. */
@@ -99,18 +96,21 @@ function quietMessage(data: unknown, { text, value }: Quiet): unknown {
 
 /** A complete answer given by the user. For a model, plain text is its output. */
 export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnswer {
-  if (step.kind === 'process') return { payload: processPayload(parse(bytes)) }
+  if (step.kind === 'process') {
+    const data = parse(bytes)
+    if (typeof data === 'string') return { payload: { stdout: data, stderr: '', exitCode: 0 } }
+    if (isRecord(data) && ['stdout', 'stderr', 'exitCode'].some((key) => key in data))
+      return { payload: data }
+    throw new UnsuitableAnswer('a process answers with { stdout, stderr, exitCode }, or a text')
+  }
   const exchange = step.exchange()
   const said = step.kind === 'model' ? parse(bytes) : undefined
   if (exchange !== undefined && typeof said === 'string') {
     const answer = plainAnswer(exchange, recordedPayload(tape, step).data, said)
     if (answer !== undefined) return checkedAnswer(tape, step, { kind: 'json', data: answer })
   }
-  return checkedAnswer(
-    tape,
-    step,
-    fitting(() => wholeResponse(step, bytes)),
-  )
+  const payload = fitting(() => wholeResponse(step, bytes))
+  return checkedAnswer(tape, step, payload)
 }
 
 /** `givenAnswer` for parsed data. */
@@ -194,10 +194,4 @@ function parse(bytes: Uint8Array): unknown {
   } catch {
     throw new UnsuitableAnswer('it is not JSON')
   }
-}
-
-function processPayload(data: unknown): unknown {
-  if (typeof data === 'string') return { stdout: data, stderr: '', exitCode: 0 }
-  if (isRecord(data) && ['stdout', 'stderr', 'exitCode'].some((key) => key in data)) return data
-  throw new UnsuitableAnswer('a process answers with { stdout, stderr, exitCode }, or a text')
 }

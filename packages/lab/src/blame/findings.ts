@@ -190,17 +190,17 @@ function meaningOf(step: Step): string {
   if (status >= 400) return `status ${status}`
   const calls = step.toolCalls.map(({ name, args }) => ({ name, args }))
   if (calls.length > 0) return `calls ${canonicalFindings(calls)}`
-  if (step.kind === 'model') return `says ${words(step.answer().map(messageText).join(' '))}`
+  if (step.kind === 'model') {
+    const said = step.answer().map(messageText).join(' ').toLowerCase()
+    // Keeps decimal points: 3.5 is not 35.
+    return `says ${(said.match(/\d+(?:[.,]\d+)*|[\p{L}\p{N}]+/gu) ?? []).join(' ')}`
+  }
   const call = step.call() ?? step.mcp()
   if (call !== undefined) return `result ${canonicalFindings(resultOf(call))}`
   const response = step.exchange()?.response
   if (response === undefined) return step.state
   return `answer ${response.json === undefined ? (response.text ?? '') : canonicalFindings(response.json)}`
 }
-
-/** Keeps decimal points: 3.5 is not 35. */
-const words = (text: string): string =>
-  (text.toLowerCase().match(/\d+(?:[.,]\d+)*|[\p{L}\p{N}]+/gu) ?? []).join(' ')
 
 function resultOf(call: {
   readonly result?: unknown

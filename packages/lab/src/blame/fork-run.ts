@@ -22,8 +22,7 @@ import {
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '@retake/runner/agent'
 import { readOutcome, type RunOutcome } from '@retake/runner/oracle'
-import { viewRun } from '@retake/runner/runs'
-import { spentTokens } from '@retake/runner/runs'
+import { viewRun, spentTokens } from '@retake/runner/runs'
 import type { Breakage } from '../texts/breakage.js'
 import type { ForkJob } from './forks.js'
 import { canonicalFindings, stepValue, valueOfResult } from './findings.js'
@@ -88,8 +87,13 @@ export function whyUnanswered(tape: Tape, recorded: Tape): Breakage | undefined 
     }),
   )
   const last = new Map<string, Step>()
-  for (const step of viewRun(tape).recordedSteps)
-    if (REQUEST_EVENTS.has(step.kind) && step.state !== 'aborted') last.set(requestKey(step), step)
+  for (const step of viewRun(tape).recordedSteps) {
+    if (!REQUEST_EVENTS.has(step.kind) || step.state === 'aborted') continue
+    // Equal for a retry of the same request.
+    const { body = new Uint8Array(0), url = '' } = step.exchange()?.request ?? {}
+    const hash = createHash('sha256').update(url).update(body).digest('hex')
+    last.set(`${addressOf(step)} ${hash}`, step)
+  }
   for (const step of last.values()) {
     if (originOf(tape, step) !== 'live') continue
     const why = whyNot(step)
@@ -103,12 +107,6 @@ export function whyUnanswered(tape: Tape, recorded: Tape): Breakage | undefined 
 function addressOf(step: Step): string {
   const request = step.exchange()?.request
   return request === undefined ? step.title : `${request.method} ${request.url.split(/[?#]/)[0]}`
-}
-
-/** Equal for a retry of the same request. */
-function requestKey(step: Step): string {
-  const { body = new Uint8Array(0), url = '' } = step.exchange()?.request ?? {}
-  return `${addressOf(step)} ${createHash('sha256').update(url).update(body).digest('hex')}`
 }
 
 function whyNot(step: Step): string | undefined {
@@ -289,6 +287,7 @@ function readFork(
   const live = view.recordedSteps.filter(
     (step) => originOf(tape, step) === 'live' && !answered.has(step.seq),
   )
+  const models = pinned?.live === 0 ? [] : live.filter(({ kind }) => kind === 'model')
   const rateLimit = pinned?.live === 0 ? undefined : wasRateLimited(tape, parent)
   const broken = pinned?.broken
   const broke: Breakage | undefined =
@@ -306,7 +305,8 @@ function readFork(
     samples: { '': samplesOf(tape, view.recordedSteps, pinned?.sent ?? []) },
     sampled: pinned?.sampled.length ?? 0,
     tape: continued.tape,
-    ...(pinned?.live === 0 ? NOTHING_SPENT : spent(live)),
+    tokens: models.reduce((sum, step) => sum + spentTokens(step), 0),
+    ...defined({ costUsd: sumKnown(models.map(({ costUsd }) => costUsd)) }),
     liveSteps: pinned?.live ?? live.length,
   }
   return Object.entries(plan.children ?? {}).reduce((sum, [label, child]) => {
@@ -365,11 +365,3 @@ function withChild(fork: ReadFork, label: string, child: ReadFork): ReadFork {
 }
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
-
-function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {
-  const models = live.filter(({ kind }) => kind === 'model')
-  return {
-    tokens: models.reduce((sum, step) => sum + spentTokens(step), 0),
-    ...defined({ costUsd: sumKnown(models.map(({ costUsd }) => costUsd)) }),
-  }
-}

@@ -1,6 +1,6 @@
 import { blameFolder } from '@retake/runner/runs'
 import { Deadline } from '@retake/tape/format'
-import { type AmbientInput, defined, isRecord, type Tape, attempt } from '@retake/tape'
+import { type AmbientInput, defined, isRecord, type Tape, attempt, sumKnown } from '@retake/tape'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
 import { createHash, randomInt } from 'node:crypto'
@@ -25,7 +25,7 @@ import { replayAgent } from '@retake/runner/agent'
 import { findAmbientInputs, type FoundAmbient } from './ambient.js'
 import { type ForkRun, describeAnswer, type StepAnswer } from './fork-run.js'
 import { planProcess, type TreePlan } from './plan-processes.js'
-import type { DrawSites, ModelSamples } from './process-tree.js'
+import type { ModelSamples } from './process-tree.js'
 import { canonicalFindings, type CauseDetail, shortDigest, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
@@ -229,12 +229,18 @@ export class RateLimitPause {
   ) {}
 
   async retrying(run: () => Promise<ForkRun>): Promise<ForkRun> {
-    let turnedAway: Spent = { tokens: 0, costUsd: 0 }
+    let turnedAway: Pick<ForkRun, 'tokens' | 'costUsd'> = { tokens: 0, costUsd: 0 }
     for (let tries = 1; ; tries++) {
       for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
         await setTimeout(left, undefined, { signal: this.signal })
 
-      const result = withSpent(await run(), turnedAway)
+      const { costUsd, ...fork } = await run()
+      const result: ForkRun = {
+        ...fork,
+        // Failed attempts cost money too.
+        tokens: fork.tokens + turnedAway.tokens,
+        ...defined({ costUsd: sumKnown([costUsd, turnedAway.costUsd]) }),
+      }
       if (result.rateLimit === undefined || result.changed !== undefined) return result
       if (tries === TRIES_MAX) return { ...result, broke: { code: 'rate-limited' } }
       result.remove()
@@ -248,18 +254,6 @@ export class RateLimitPause {
       this.onPause?.(ms)
       this.#until = Math.max(this.#until, Date.now() + ms)
     }
-  }
-}
-
-type Spent = Pick<ForkRun, 'tokens' | 'costUsd'>
-
-/** Failed attempts cost money too. */
-function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
-  const isKnown = costUsd !== undefined && before.costUsd !== undefined
-  return {
-    ...run,
-    tokens: run.tokens + before.tokens,
-    ...(isKnown && { costUsd: costUsd + before.costUsd }),
   }
 }
 
@@ -326,8 +320,16 @@ export class ProcessForks implements ForkSource {
 
   /** Replays the run first, to verify the program and to find its ambient inputs. */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
-    const { process: run, steps, env = {} } = options
-    const { drawSites = await replayRun(options) } = run
+    const { tape, process: run, steps, env = {} } = options
+    let { drawSites } = run
+    if (drawSites === undefined) {
+      const timeoutMs = Math.max(options.timeoutMs, REPLAY_MS)
+      const replay = { stdio: 'ignore', timeoutMs, reportsDrawSites: true } as const
+      const { divergences, drawSites: drawn = {} } = await replayAgent(tape, replay)
+      const [divergence] = divergences
+      if (divergence) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
+      drawSites = drawn
+    }
     return new ProcessForks(options, findAmbientInputs(run, steps, { drawSites, env }))
   }
 
@@ -369,7 +371,12 @@ export class ProcessForks implements ForkSource {
       ambient.length === this.ambient.length
     const key = coalitionKey(coalition, draw)
     return this.#once(key, async () => {
-      if (isReplay) return this.#judgeReplay()
+      if (isReplay) {
+        // The outcome is the recorded one, so only the oracle runs again.
+        const { tape, oracle } = this.options
+        const judgement = await oracle(readOutcome(tape), this.#ended.signal)
+        return { ...NO_FORK, ...verdictOf(judgement), values: this.recorded }
+      }
       const transplants = await this.#transplants(given)
       if (typeof transplants === 'string') return { ...NO_FORK, why: transplants }
       return this.#runLive(this.#planOf(coalition, transplants), key)
@@ -524,19 +531,6 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** With everything pinned the outcome is the recorded one, so only the oracle runs again. */
-  async #judgeReplay(): Promise<StoredFork> {
-    const { tape, oracle } = this.options
-    return {
-      ...verdictOf(await oracle(readOutcome(tape), this.#ended.signal)),
-      values: this.recorded,
-      liveSteps: 0,
-      forced: 0,
-      tokens: 0,
-      costUsd: 0,
-    }
-  }
-
   /** Forks with different keys get different seeds. */
   async #runLive(plan: Omit<TreePlan, 'seed'>, key: string): Promise<NewFork> {
     const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
@@ -656,13 +650,3 @@ const verdictOf = ({
 
 /** Minimum time limit of the replay. */
 const REPLAY_MS = 120_000
-
-/** Checks that the program is still the recorded one. Returns where it draws values. */
-async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<DrawSites> {
-  const timeoutMs = Math.max(forkMs, REPLAY_MS)
-  const options = { stdio: 'ignore', timeoutMs, reportsDrawSites: true } as const
-  const { divergences, drawSites = {} } = await replayAgent(tape, options)
-  const [divergence] = divergences
-  if (divergence !== undefined) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
-  return drawSites
-}

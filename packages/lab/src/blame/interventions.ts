@@ -6,7 +6,7 @@ import type { FreeAnswer } from '@retake/engine'
 import { isRecord, parseSet, type Step, type StepIntervention, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { hashOfCode } from '@retake/runner/agent'
-import { RunStore } from '@retake/runner/runs'
+import { RunStore, viewRun } from '@retake/runner/runs'
 import {
   answerOf,
   answerOfData,
@@ -20,7 +20,6 @@ import {
 } from './build-answer.js'
 import { fromHere } from '@retake/runner/terminal'
 import { diffRuns } from '@retake/tape/diff'
-import { viewRun } from '@retake/runner/runs'
 import { closestName } from '@retake/engine/errors'
 import { effectName, LiveTools } from './effects.js'
 import type { TreeStep } from './process-tree.js'
@@ -361,7 +360,10 @@ export function planInterventions(
     else {
       if (inferred) answers[label] = other.answer
       else recordings[key] = [other.answer]
-      ways[label] = wayOfOther(other)
+      const { run, passes } = other
+      ways[label] = passes
+        ? { kind: 'sibling', how: `as in run ${run}, which passed` }
+        : { kind: 'recorded', how: `as in run ${run}` }
     }
   }
   const { allowed } = liveTools
@@ -386,11 +388,6 @@ export function planInterventions(
 }
 
 const NO_OTHERS: ReadonlyMap<string, readonly OtherAnswer[]> = new Map()
-
-const wayOfOther = ({ run, passes }: OtherAnswer): FreeTreatment =>
-  passes
-    ? { kind: 'sibling', how: `as in run ${run}, which passed` }
-    : { kind: 'recorded', how: `as in run ${run}` }
 
 function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions): {
   readonly simulator?: string

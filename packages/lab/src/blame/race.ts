@@ -1,4 +1,4 @@
-import type { BlameFindings, BlameRace, Tape } from '@retake/tape'
+import type { BlameFindings, BlameRace } from '@retake/tape'
 import type { Judgement, Oracle } from '@retake/runner/oracle'
 import {
   deliveryName,
@@ -56,7 +56,17 @@ async function tryOrders(
     onTried: () => {},
   })
   const [race] = races
-  return race === undefined ? undefined : describedRace(tape, race.decides)
+  if (race === undefined) return undefined
+  if (race.decides === undefined)
+    return { steps: [], text: 'with its answers in another order, this run has another outcome.' }
+  const view = viewRun(tape)
+  const order = [race.decides.passed, race.decides.chosen]
+  const labels = order.flatMap((seq) => stepOfDelivery(tape, view, seq)?.label ?? [])
+  const [before, after] = order.map((seq) => deliveryName(tape, view, seq))
+  return {
+    steps: [...new Set(labels)],
+    text: `${before} came before ${after}. In the other order this run does not fail.`,
+  }
 }
 
 /** Judges each distinct outcome several times. Inconsistent verdicts become undefined. */
@@ -77,25 +87,6 @@ function consistent(oracle: Oracle): Oracle {
     return judgement
   }
   return Object.assign(judgeOnce, { ...oracle })
-}
-
-function describedRace(
-  tape: Tape,
-  decides: { readonly chosen: number; readonly passed: number } | undefined,
-): BlameRace {
-  const view = viewRun(tape)
-  if (decides === undefined)
-    return {
-      steps: [],
-      text: 'with its answers in another order, this run has another outcome.',
-    }
-  const { passed: first, chosen: second } = decides
-  const labels = [first, second].flatMap((seq) => stepOfDelivery(tape, view, seq)?.label ?? [])
-  const [before, after] = [first, second].map((seq) => deliveryName(tape, view, seq))
-  return {
-    steps: [...new Set(labels)],
-    text: `${before} came before ${after}. In the other order this run does not fail.`,
-  }
 }
 
 export function raceFindings(

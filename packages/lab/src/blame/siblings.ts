@@ -1,4 +1,4 @@
-import { findingsPath } from '@retake/runner/runs'
+import { findingsPath, type RunStore, viewRun } from '@retake/runner/runs'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -8,10 +8,7 @@ import { callContentKey } from '@retake/engine/plans'
 import type { Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { attempt } from '@retake/tape/format'
-import type { Oracle } from '@retake/runner/oracle'
-import { readOutcome } from '@retake/runner/oracle'
-import type { RunStore } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { type Oracle, readOutcome } from '@retake/runner/oracle'
 import { hasEffects } from './effects.js'
 import { canonicalFindings } from './findings.js'
 import { answerOf } from './build-answer.js'
@@ -61,7 +58,14 @@ export class Siblings {
    */
   get references(): readonly Tape[] {
     const { args = [], input } = this.tape.details
-    const repeated = new Set(this.#ancestors())
+    // Runs that this one was forked, rerun or resumed from.
+    const repeated = new Set<string>()
+    let { parent } = this.tape.run
+    while (parent !== undefined) {
+      const { run } = parent
+      repeated.add(run)
+      parent = attempt(() => openTape(this.runs.pathOf(run)))?.run.parent
+    }
     return this.tapes.filter(
       ({ path: file, run, details }) =>
         isDeepStrictEqual(details.args ?? [], args) &&
@@ -69,16 +73,6 @@ export class Siblings {
         !repeated.has(run.id) &&
         !existsSync(findingsPath(file, run.id)),
     )
-  }
-
-  /** Ids of the runs that this one was forked, rerun or resumed from. */
-  *#ancestors(): Generator<string> {
-    let { parent } = this.tape.run
-    while (parent !== undefined) {
-      const { run } = parent
-      yield run
-      parent = attempt(() => openTape(this.runs.pathOf(run)))?.run.parent
-    }
   }
 
   /** Finds passing runs by their recorded outcomes. Skips `judge:` oracles, which cost money. */

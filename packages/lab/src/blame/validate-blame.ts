@@ -1,11 +1,10 @@
-import { mapConcurrent } from '@retake/tape'
+import { mapConcurrent, type BlameFindings, type Tape } from '@retake/tape'
 import { type Look, Progress, tableLines } from '@retake/runner/terminal'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import { causeIndexes } from '../search/make-findings.js'
 
 import { wilson } from '../search/stats.js'
-import type { BlameFindings, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { duration, intervalText, namesCauses } from '@retake/tape/present'
 import { once } from 'node:events'
@@ -13,14 +12,13 @@ import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Interruption } from '@retake/runner/command-line'
+import { Interruption, type Options } from '@retake/runner/command-line'
 import { copyShippedToTemporary, type ShippedFolder, recordShipped } from '@retake/runner/demo'
 import { makeOracle } from '@retake/runner/oracle'
 import type { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
 import { processOf, searchedSteps } from './process-tree.js'
 import { searchRun } from './search-run.js'
-import type { Options } from '@retake/runner/command-line'
 import { makePool } from './read-search.js'
 import { project } from '@retake/runner/config'
 
@@ -82,12 +80,17 @@ async function validateBlame(
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const model = { url: `http://127.0.0.1:${port}`, stop: () => void server.close() }
+  const url = `http://127.0.0.1:${port}`
   try {
     const { FAULTS } = (await imported('faults.mjs')) as { FAULTS: Record<string, Planted> }
     const faults = [
-      ...Object.entries(FAULTS).map(([name, planted]) => chainFault(folder, name, planted)),
-      ...Object.keys(desk.DESK_FAULTS).map((name) => deskFault(folder, name, desk, model.url)),
+      ...Object.entries(FAULTS).map(([name, { truth, echoes, backUps }]) => ({
+        name,
+        expects: [describedAs(truth, echoes, backUps)],
+        simulator: path.resolve(folder.pathOf('simulator.mjs')),
+        record: async () => (await recordShipped(folder, 'agent.mjs', { args: [name] })).tape,
+      })),
+      ...Object.keys(desk.DESK_FAULTS).map((name) => deskFault(folder, name, desk, url)),
     ]
     const validated: Validated[] = []
     // Several searches share a pool, because a single one sometimes waits for one fork.
@@ -99,21 +102,10 @@ async function validateBlame(
     const order = faults.map(({ name }) => name)
     return validated.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   } finally {
-    model.stop()
+    server.close()
     folder.remove()
   }
 }
-
-const chainFault = (
-  folder: ShippedFolder,
-  name: string,
-  { truth, echoes, backUps }: Planted,
-): Fault => ({
-  name,
-  expects: [describedAs(truth, echoes, backUps)],
-  simulator: path.resolve(folder.pathOf('simulator.mjs')),
-  record: async () => (await recordShipped(folder, 'agent.mjs', { args: [name] })).tape,
-})
 
 const deskFault = (folder: ShippedFolder, name: string, desk: Desk, url: string): Fault => ({
   name,

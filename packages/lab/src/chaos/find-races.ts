@@ -16,8 +16,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '@retake/runner/command-line'
-import { TaskProcess } from '@retake/runner/agent'
-import { startOf } from '@retake/runner/agent'
+import { TaskProcess, startOf } from '@retake/runner/agent'
 
 /** A program that takes longer in one order is probably in an infinite loop. */
 const TIMEOUT_MS = 60_000
@@ -238,12 +237,15 @@ export async function findRaces(
   let found = 0
   const orders = await mapConcurrent(seeds, jobs, async (seed) => {
     const order = await attempt({ seed })
-    onTried(++tried, (found += Number(isChanged(order))))
+    onTried(++tried, (found += Number(order.verdict === 'changed')))
     return order
   })
   const races: Race[] = []
-  for (const [index, alike] of groupByOutcome(orders.filter(isChanged)).entries()) {
-    const [order] = alike
+  const groups = new Map<string, JudgedOrder[]>()
+  for (const order of orders.filter(({ verdict }) => verdict === 'changed'))
+    groups.set(keyOf(order), [...(groups.get(keyOf(order)) ?? []), order])
+  for (const [index, alike] of [...groups.values()].entries()) {
+    const order = alike[0]!
     const decides = index < EXPLAINED_MAX ? await decidingSwap(order, attempt) : undefined
     races.push({
       seeds: alike.map(({ seed }) => seed),
@@ -264,18 +266,7 @@ export async function findRaces(
   }
 }
 
-const isChanged = ({ verdict }: JudgedOrder): boolean => verdict === 'changed'
 const keyOf = ({ differences }: JudgedOrder): string => JSON.stringify(differences)
-
-function groupByOutcome(orders: readonly JudgedOrder[]): [JudgedOrder, ...JudgedOrder[]][] {
-  const groups = new Map<string, [JudgedOrder, ...JudgedOrder[]]>()
-  for (const order of orders) {
-    const group = groups.get(keyOf(order))
-    if (group === undefined) groups.set(keyOf(order), [order])
-    else group.push(order)
-  }
-  return [...groups.values()]
-}
 
 /** Bisects the number of choices made before the recorded order continues. */
 async function decidingSwap(

@@ -1,6 +1,6 @@
 import { breakageText } from '../texts/breakage.js'
 import { inFolder } from '@retake/runner/agent'
-import { mapConcurrent } from '@retake/tape'
+import { mapConcurrent, type Tape, sumKnown } from '@retake/tape'
 import { Deadline } from '@retake/tape/format'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -8,7 +8,6 @@ import { diffRuns, type StepDiff } from '@retake/tape/diff'
 
 import type { MovedRoot } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
-import { type Tape, sumKnown } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { type ChangedFile, changedFiles, firstTouchOf } from '@retake/runner/agent'
 import { continueAgent, type Continued } from '@retake/runner/agent'
@@ -18,11 +17,9 @@ import { explain, explainOrThrow } from '@retake/runner/command-line'
 import { type Judgement, readOutcome, type RunOutcome } from '@retake/runner/oracle'
 import type { GitRepository } from '../worktree/git-repository.js'
 import { withCheckout } from '../worktree/checkout.js'
-import { checkTape } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { checkTape, viewRun } from '@retake/runner/runs'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
-import { PLAIN_LOOK } from '@retake/runner/terminal'
-import { stepDiffLines } from '@retake/runner/terminal'
+import { PLAIN_LOOK, stepDiffLines } from '@retake/runner/terminal'
 import {
   judgeTape,
   type LiveTrial,
@@ -105,7 +102,16 @@ export async function checkCorpus(
     return proved
   })
   const changed = found.filter((each) => 'cost' in each)
-  if (changed.length > 0) await options.confirm(estimateOf(changed, options))
+  if (changed.length > 0) {
+    const times = options.times * (options.base === undefined ? 1 : 2)
+    const costUsd = sumKnown(changed.map(({ cost }) => cost.costUsd))
+    await options.confirm({
+      tapes: changed.length,
+      trials: changed.length * times,
+      tokens: changed.reduce((sum, { cost }) => sum + times * cost.tokens, 0),
+      ...(costUsd !== undefined && { costUsd: times * costUsd }),
+    })
+  }
   const trials = new CorpusTrials(folder, options)
   const judged = new Map(
     await mapConcurrent(changed, options.jobs, async (each): Promise<[Tape, NewTrials]> => {
@@ -119,20 +125,6 @@ export async function checkCorpus(
       'cost' in each ? concluded(each, judged.get(each.tape), base.get(each.tape), options) : each,
     ),
   )
-}
-
-function estimateOf(
-  changed: readonly ChangedTape[],
-  { times, base }: CheckCorpusOptions,
-): CorpusEstimate {
-  const trials = times * (base === undefined ? 1 : 2)
-  const costUsd = sumKnown(changed.map(({ cost }) => cost.costUsd))
-  return {
-    tapes: changed.length,
-    trials: changed.length * trials,
-    tokens: changed.reduce((sum, { cost }) => sum + trials * cost.tokens, 0),
-    ...(costUsd !== undefined && { costUsd: trials * costUsd }),
-  }
 }
 
 async function proveTape(

@@ -4,21 +4,18 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { confidenceSequence } from '../search/stats.js'
-import { diffRuns, type FirstDivergence } from '@retake/tape/diff'
+import { diffRuns } from '@retake/tape/diff'
 import type { ContinuePlan, MovedRoot } from '@retake/engine'
 import { RetakeError } from '@retake/engine/errors'
 import { costUsd, errorName, type Tape, defined, sumKnown, attempt } from '@retake/tape'
 import { openTape, replacePrivateFile } from '@retake/tape/node'
 import type { TrialTable } from '@retake/tape'
-import type { Launch } from '@retake/runner/agent'
-import { continueAgent } from '@retake/runner/agent'
+import { type Launch, continueAgent } from '@retake/runner/agent'
 import { whyUnanswered } from '../blame/fork-run.js'
 import { project } from '@retake/runner/config'
 import type { FixTrial } from '../proof/prove-fixes.js'
 import { type Oracle, readOutcome, undecided, type Judgement, judged } from '@retake/runner/oracle'
-import { branchFacts, spentTokens } from '@retake/runner/runs'
-import { comparisonFolderOf } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { branchFacts, spentTokens, comparisonFolderOf, viewRun } from '@retake/runner/runs'
 import { locationOf } from '@retake/runner/terminal'
 
 export interface LiveTrial extends Omit<FixTrial, 'broke' | 'pinnedToChanged' | 'isStored'> {
@@ -123,10 +120,7 @@ export async function judgeTape(
 /** Where two runs first differ: `step 3 choices.0.message.content`. */
 export function firstDifference(a: Tape, b: Tape): string | undefined {
   const first = attempt(() => diffRuns(viewRun(a), viewRun(b)).first)
-  return first && differenceText(first)
-}
-
-function differenceText(first: FirstDivergence): string {
+  if (first === undefined) return undefined
   if (first.in === 'outcome') return first.path
   if (first.in === 'output') return locationOf(first)
   const label = first.a ?? first.b ?? ''
@@ -203,13 +197,8 @@ export function trialFigures(trials: readonly LiveTrial[]) {
   }
 }
 
-export const shareInterval = ({
-  low,
-  high,
-}: {
-  readonly low: number
-  readonly high: number
-}): string => `[${shareText(low)}–${shareText(high)}]`
+export const shareInterval = (interval: { readonly low: number; readonly high: number }): string =>
+  `[${shareText(interval.low)}–${shareText(interval.high)}]`
 
 const shareText = (share: number): string =>
   share

@@ -124,7 +124,12 @@ export class AppliedFixes {
    */
   recover(): 'finished' | 'reverted' | undefined {
     if (!existsSync(this.#journal)) return undefined
-    const journal = this.#read()
+    let journal: Journal
+    try {
+      journal = JSON.parse(readFileSync(this.#journal, 'utf8')) as Journal
+    } catch (error) {
+      throw cliErrors.FIX_JOURNAL_UNREADABLE(this.#journal, error)
+    }
     if (journal.pid !== process.pid && isAlive(journal.pid))
       throw cliErrors.FIX_WORKING_TREE_LOCKED(journal.pid)
     const { fix, action } = journal
@@ -146,14 +151,6 @@ export class AppliedFixes {
     }
     rmSync(this.#journal, { force: true })
     return isStarted ? 'finished' : 'reverted'
-  }
-
-  #read(): Journal {
-    try {
-      return JSON.parse(readFileSync(this.#journal, 'utf8')) as Journal
-    } catch (error) {
-      throw cliErrors.FIX_JOURNAL_UNREADABLE(this.#journal, error)
-    }
   }
 
   #change(journal: Journal, by: AuditLine['by'], force: boolean): void {
@@ -190,9 +187,7 @@ export class AppliedFixes {
       ...(why !== undefined && { why }),
     }
     mkdirSync(this.#folder, { recursive: true })
-    appendFileSync(this.auditFile, `${JSON.stringify(line)}\n`, {
-      flush: true,
-    })
+    appendFileSync(this.auditFile, `${JSON.stringify(line)}\n`, { flush: true })
   }
 
   #checkBreaker(fix: AppliedFix, force: boolean): void {
@@ -201,13 +196,11 @@ export class AppliedFixes {
       applies.filter(({ at }) => Date.now() - Date.parse(at) < ms)
     const same = since(24 * HOUR_MS).filter((line) => line.fix === fix.id).length
     const recent = since(HOUR_MS).length
+    if (force || (same < SAME_FIX_MAX && recent < HOURLY_MAX)) return
     const why =
       same >= SAME_FIX_MAX
         ? `This fix was applied ${same} times in the last 24 hours.`
-        : recent >= HOURLY_MAX
-          ? `${recent} fixes were applied in the last hour.`
-          : undefined
-    if (why === undefined || force) return
+        : `${recent} fixes were applied in the last hour.`
     this.#note('refused', fix, 'policy', why)
     throw cliErrors.FIX_CIRCUIT_OPEN(why)
   }
@@ -261,15 +254,11 @@ function writeSynced(file: string, text: string, mode?: number): void {
     closeSync(fd)
   }
   renameSync(draft, file)
-  syncFolder(path.dirname(file))
-}
-
-function syncFolder(folder: string): void {
   // Windows cannot open a folder.
-  const fd = attempt(() => openSync(folder, 'r'))
-  if (fd === undefined) return
-  attempt(() => fsyncSync(fd))
-  closeSync(fd)
+  const folder = attempt(() => openSync(path.dirname(file), 'r'))
+  if (folder === undefined) return
+  attempt(() => fsyncSync(folder))
+  closeSync(folder)
 }
 
 /** 59 identical runs: with 95 % confidence, at most 5 % of runs break. */

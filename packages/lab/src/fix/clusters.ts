@@ -1,4 +1,4 @@
-import { storedBlame } from '@retake/runner/runs'
+import { storedBlame, type RunStore, viewRun } from '@retake/runner/runs'
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { clusterFailures, type FailedRun, type FailureCluster } from '../proof/cluster-failures.js'
@@ -8,8 +8,6 @@ import { openTape } from '@retake/tape/node'
 import { recordedRoot } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
 import { readOutcome } from '@retake/runner/oracle'
-import type { RunStore } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
 
 export interface ProgramCluster extends Omit<FailureCluster, 'runs' | 'key'> {
   /** Short and stable, for `retake fix --cluster`. */
@@ -45,12 +43,15 @@ export function clusterStore(store: RunStore, sinceMs: number | undefined): Prog
       clusterFailures(failed).map(({ key, runs, site, ...cluster }) => {
         const [newest] = runs
         const tape = newest && tapes.get(newest.run.id)
+        const file = site?.replace(/^file:\/\//, '')
+        const at = tape && file && path.resolve(tape.details.cwd ?? '.', file)
+        const inProject = at && path.relative(recordedRoot(tape), at).replaceAll('\\', '/')
         return {
           ...cluster,
           id: createHash('sha256').update(`${program} ${key}`).digest('hex').slice(0, 8),
           program,
           ...(tape?.details.imported && { isImported: true as const }),
-          ...(site !== undefined && tape && { site: insideProject(tape, site) }),
+          ...(inProject && { site: inProject }),
           runs: runs.map(({ run }) => ({
             id: run.id,
             tape: tapes.get(run.id)?.path ?? '',
@@ -94,8 +95,3 @@ const programOf = ({ run, details: { cwd = '.', entry, command, imported } }: Ta
     : entry === undefined
       ? (command?.join(' ') ?? run.name)
       : path.resolve(cwd, entry)
-
-function insideProject(tape: Tape, site: string): string {
-  const file = path.resolve(tape.details.cwd ?? '.', site.replace(/^file:\/\//, ''))
-  return path.relative(recordedRoot(tape), file).replaceAll('\\', '/')
-}

@@ -206,21 +206,32 @@ function fixPrompt(
         '\n',
       ),
     )
+  // Whole files as long as they fit; files in the stack first.
+  const stack = error?.stack ?? ''
+  let left = SOURCE_MAX
+  const sourceTexts = sources
+    .toSorted((a, b) => Number(stack.includes(b.path)) - Number(stack.includes(a.path)))
+    .flatMap(({ path: file, text }) => {
+      if (text.length > left) return []
+      left -= text.length
+      return [`<<<${file}\n${text}\n>>>`]
+    })
   const parts = [
     `The failure: ${oracleReason ?? ''}`,
-    ...(error ? [`${errorName(error)}: ${error.message}`, error.stack ?? ''] : []),
+    ...(error ? [`${errorName(error)}: ${error.message}`, stack] : []),
     ...(symptoms.length > 0
       ? ['Symptoms:', ...symptoms.map((each) => `- ${each.class}: ${each.evidence}`)]
       : []),
     blamed.size > 0 ? 'Steps that caused it:' : 'The last steps:',
     ...shown.map((step) => {
-      const asked =
-        step.kind === 'model' ? step.messages().map(messageText).join('\n') : step.call()?.args
-      return `<<<step ${step.label} ${step.title}\n${textOf(asked)}\n→ ${textOf(step.kind === 'model' ? step.answer().map(messageText).join('\n') : step.call()?.result)}\n>>>`
+      const isModel = step.kind === 'model'
+      const input = isModel ? step.messages().map(messageText).join('\n') : step.call()?.args
+      const output = isModel ? step.answer().map(messageText).join('\n') : step.call()?.result
+      return `<<<step ${step.label} ${step.title}\n${textOf(input)}\n→ ${textOf(output)}\n>>>`
     }),
     ...(locals.length > 0 ? ['Variables where the agent ended:', ...locals] : []),
     'Source:',
-    ...sourceTexts(sources, error?.stack ?? ''),
+    ...sourceTexts,
     ...tried,
     ...complaints,
   ]
@@ -263,18 +274,6 @@ async function failingLocals(tape: Tape, { run }: FixContext): Promise<readonly 
     if (error instanceof Interrupted) throw error
     return []
   }
-}
-
-/** Whole files as long as they fit; files in the stack first. */
-function sourceTexts(sources: readonly SourceFile[], stack: string): string[] {
-  let left = SOURCE_MAX
-  return sources
-    .toSorted((a, b) => Number(stack.includes(b.path)) - Number(stack.includes(a.path)))
-    .flatMap(({ path: file, text }) => {
-      if (text.length > left) return []
-      left -= text.length
-      return [`<<<${file}\n${text}\n>>>`]
-    })
 }
 
 interface Block {

@@ -25,20 +25,27 @@ const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>>
 }
 
 export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } = {}): string[] {
-  const { result, run, proposed = [] } = outcome
+  const { result, run, proposed = [], model } = outcome
   const { paint, width } = look
   const [style, word] = headlineOf(outcome)
   const best = bestFix(result)
   const title = printable(best?.candidate.title ?? explanation(outcome))
   const rejected = best === undefined ? result.fixes : []
   const others = provenFixes(result).slice(1, SHOWN_MAX)
+  const causes = outcome.causes
+    ?.map((steps) =>
+      steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
+    )
+    .join('; ')
+  const unusable = Object.entries(model?.unusable ?? {}).map(([why, count]) => `${count} × ${why}`)
   return linesOf(
     ...wrap(`${word} · ${title}`, width).map((line, index) =>
       index === 0 ? line.replace(word, paint(style, word)) : `  ${line}`,
     ),
     best && bodyLines(best, outcome, look),
     result.status !== 'passing' && symptomLines(result, look, best?.candidate.why),
-    causeLines(outcome),
+    causes !== undefined &&
+      `  cause    ${causes || 'no step was found that explains the failure'} (retake blame ${run})`,
     best === undefined &&
       (result.forks > 0 || outcome.search !== undefined) &&
       `  spent    ${spentText(outcome)}`,
@@ -55,7 +62,8 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
       look,
     ),
     result.status === 'untried' && missingLines(outcome, look),
-    modelLines(outcome),
+    model &&
+      `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
     best !== undefined && !isApplied && `  apply    retake fix ${run} --apply`,
   )
 }
@@ -140,15 +148,20 @@ export function fixFacts(
     search,
   }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites' | 'search'>,
 ): [label: string, text: string][] {
-  const { control, siblings: alike, opposites: opposite } = evidence
+  const { control, siblings: alike, opposites: opposite, fixed, pinnedToChanged } = evidence
   const failed = control.trials - control.passed
   const edits = candidate.edits
   const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
   const added = signs.filter(({ sign }) => sign === '+').length
   const removed = signs.filter(({ sign }) => sign === '-').length
+  const passes = `${fixed.passed} of ${plural(fixed.trials, 'trial')} with it`
+  const onPinned =
+    pinnedToChanged > 0
+      ? ` · ${plural(pinnedToChanged, 'recorded answer')} given to a changed request`
+      : ''
   const facts: [isKnown: boolean, label: string, text: string][] = [
     [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the fix`],
-    [true, 'passes', fixedText(evidence)],
+    [true, 'passes', `${passes}${onPinned}`],
     [siblings.length > 0, 'siblings', `${alike.passed} of ${alike.trials} other failed runs pass`],
     [
       opposites.length > 0,
@@ -184,14 +197,6 @@ function bodyLines(fix: ProvenFix, outcome: FixOutcome, { paint, width }: Look):
 }
 
 const DIFF_STYLES: Readonly<Record<string, Style>> = { '-': 'red', '+': 'green', '@': 'dim' }
-
-const fixedText = ({ fixed, pinnedToChanged }: FixEvidence): string =>
-  [
-    `${fixed.passed} of ${plural(fixed.trials, 'trial')} with it`,
-    ...(pinnedToChanged > 0
-      ? [`${plural(pinnedToChanged, 'recorded answer')} given to a changed request`]
-      : []),
-  ].join(' · ')
 
 function corpusText({ corpus }: FixEvidence): string {
   const { identical, same, breaks, notChecked, whyNotChecked } = corpus
@@ -238,24 +243,6 @@ function symptomLines({ symptoms }: FixResult, { width }: Look, shown?: string):
         width,
       ),
     )
-}
-
-function causeLines({ causes, run }: FixOutcome): string[] {
-  if (causes === undefined) return []
-  const found = causes.map((steps) =>
-    steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
-  )
-  return [
-    `  cause    ${found.length === 0 ? 'no step was found that explains the failure' : found.join('; ')} (retake blame ${run})`,
-  ]
-}
-
-function modelLines({ model }: FixOutcome): string[] {
-  if (model === undefined) return []
-  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} × ${what}`)
-  return [
-    `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
-  ]
 }
 
 /** A unified diff for `git apply`. */

@@ -1,5 +1,5 @@
 import { type Breakage, breakageText } from '../texts/breakage.js'
-import { inFolder } from '@retake/runner/agent'
+import { inFolder, changedFiles, firstTouchOf, requireTrust } from '@retake/runner/agent'
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -11,8 +11,6 @@ import { diffRuns } from '@retake/tape/diff'
 import { defined, originOf, type Step, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines } from '@retake/tape/present'
-import { changedFiles, firstTouchOf } from '@retake/runner/agent'
-import { requireTrust } from '@retake/runner/agent'
 import { isSameAgent } from '../blame/siblings.js'
 import { explain } from '@retake/runner/command-line'
 import { checkCorpus, type CorpusStatus } from '../compare/check-corpus.js'
@@ -175,9 +173,7 @@ export class ProcessTrials implements TrialSource {
   }
 
   #open(file: string): Tape {
-    const known = this.#tapes.get(file)
-    if (known) return known
-    const tape = openTape(file)
+    const tape = this.#tapes.get(file) ?? openTape(file)
     this.#tapes.set(file, tape)
     return tape
   }
@@ -278,12 +274,8 @@ export class ProcessTrials implements TrialSource {
       const trial = await runTrial(tape, plan, { ...this.options, ...this.#confined(candidate) })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
       const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
-      const replaced =
-        liveFrom === 'unpinned'
-          ? liveFrom
-          : live > 0
-            ? firstReplaced(tape, trial.tape, runs)
-            : undefined
+      const isUnpinned = liveFrom === 'unpinned'
+      const replaced = live > 0 && !isUnpinned ? firstReplaced(tape, trial.tape, runs) : undefined
       const ms = Math.round(performance.now() - startedMs)
       const blocked = this.#blocked(trial.tape)
       if (blocked !== undefined)
@@ -299,7 +291,7 @@ export class ProcessTrials implements TrialSource {
         ms,
         live,
         ...defined({
-          liveFrom: replaced,
+          liveFrom: isUnpinned ? liveFrom : replaced,
           notRun: notRun?.length === 0 ? undefined : notRun,
           servedTools: served.length === 0 ? undefined : served,
         }),
@@ -415,8 +407,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
-  const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, ms } = trial
-  const { servedTools } = trial
+  const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -459,6 +450,7 @@ function firstReplaced(
   const live = now.recordedSteps.filter(
     (step) => originOf(branch, step) === 'live' && !runs.includes(step.toolName ?? ''),
   )
+  const isLive = (label?: string): boolean => live.some((step) => step.label === label)
   const again = new Set(live.flatMap((step) => requestOf(step) ?? []))
   const changed = new Set(
     diffRuns(before, now, { only: ['messages', 'tools', 'requests'] }).steps.flatMap(
@@ -469,10 +461,6 @@ function firstReplaced(
     (step) =>
       answered.has(step.label) && (changed.has(step.label) || again.has(requestOf(step) ?? '')),
   )?.label
-
-  function isLive(label: string | undefined): boolean {
-    return live.some((step) => step.label === label)
-  }
 }
 
 function countRan(file: string | undefined, runs: readonly string[]): number {

@@ -16,8 +16,7 @@ import path from 'node:path'
 import type { FileEdit, SourceFile } from '../proof/candidates.js'
 import type { MovedRoot } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { recordedRoot } from '@retake/runner/agent'
-import { codeOf, entryOf, movedHere, sourceFiles } from '@retake/runner/agent'
+import { recordedRoot, codeOf, entryOf, movedHere, sourceFiles } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
 import { foldersUp } from '@retake/runner/package-root'
@@ -72,20 +71,15 @@ export class AgentProject {
       const isOwn =
         !relative.startsWith('..') &&
         !relative.split(path.sep).some((part) => SKIPPED.has(part) || SECRET_FILE.test(part))
-      const text = isOwn ? readSource(file) : undefined
-      return text === undefined ? [] : [{ path: relative.replaceAll('\\', '/'), text }]
+      const bytes = attempt(() => {
+        const stats = isOwn ? lstatSync(file) : undefined
+        return stats?.isFile() && stats.size <= SOURCE_BYTES_MAX ? readFileSync(file) : undefined
+      })
+      const text = bytes?.toString()
+      const isText = text?.includes('\0') === false && Buffer.from(text).equals(bytes!)
+      return isText ? [{ path: relative.replaceAll('\\', '/'), text }] : []
     })
   }
-}
-
-function readSource(file: string): string | undefined {
-  return attempt(() => {
-    const stats = lstatSync(file)
-    if (!stats.isFile() || stats.size > SOURCE_BYTES_MAX) return undefined
-    const bytes = readFileSync(file)
-    const text = bytes.toString()
-    return text.includes('\0') || !Buffer.from(text).equals(bytes) ? undefined : text
-  })
 }
 
 /** A copy of a project with some edits. The original is only read. */

@@ -1,17 +1,13 @@
 import type { ProvenFix } from '../proof/prove-fixes.js'
-import type { Tape } from '@retake/tape'
+import type { Tape, AppliedFixView } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import type { AppliedFixView } from '@retake/tape'
-import { replayAgent } from '@retake/runner/agent'
-import { trustInThisProcess } from '@retake/runner/agent'
+import { replayAgent, trustInThisProcess, entryOf, movedHere } from '@retake/runner/agent'
 import { explain } from '@retake/runner/command-line'
-import { replayProgram } from '@retake/runner/tests'
-import { runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
+import { replayProgram, runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
 import { fromHere } from '@retake/runner/terminal'
 import type { AppliedFixes } from './apply-fix.js'
 import type { FixOutcome } from './fix-run.js'
 import { AgentProject } from './project-copy.js'
-import { entryOf, movedHere } from '@retake/runner/agent'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 
@@ -57,11 +53,19 @@ async function writeRegressionTest(
     // The test may not find an oracle of the configuration or in a file.
     const isPortable = call === undefined && /^(?:not:)?(?:exit|stdout|json|cmd):/.test(oracle)
     const settings = { ...(isPortable && { oracle }), runs }
-    const noTest =
-      call === undefined
-        ? await whyProgramFails(tape, fixed.tape, settings)
-        : await whyCallFails(branch, runs)
-    if (noTest !== undefined) return { noTest }
+    if (call === undefined) {
+      const { cwd = '.' } = tape.details
+      const program = path.resolve(movedHere(tape)?.current ?? cwd, entryOf(tape)?.file ?? '')
+      const { judgement } = await replayProgram(program, fixed.tape, settings)
+      if (isPortable && judgement?.verdict !== 'pass')
+        return { noTest: `its replay does not pass: ${judgement?.reason}` }
+    } else {
+      if (runs.length > 0)
+        return { noTest: 'the fix is inside a tool, which a test of a function does not run' }
+      const options = { stdio: 'ignore', compares: 'requests' } as const
+      const [divergence] = (await replayAgent(branch, options)).divergences
+      if (divergence) return { noTest: `its replay differs: ${divergence.summary}` }
+    }
     const { test, command } = writeTest(branch, {
       runner: runnerOfProject(process.cwd()),
       name: `${tape.run.name}-fixed`,
@@ -80,25 +84,4 @@ async function writeRegressionTest(
           : `${explained.what} (${explained.code})`,
     }
   }
-}
-
-/** Tries the test of a program. Returns why it would fail. */
-async function whyProgramFails(
-  tape: Tape,
-  fixed: string,
-  settings: { readonly oracle?: string; readonly runs: readonly string[] },
-): Promise<string | undefined> {
-  const { cwd = '.' } = tape.details
-  const program = path.resolve(movedHere(tape)?.current ?? cwd, entryOf(tape)?.file ?? '')
-  const { judgement } = await replayProgram(program, fixed, settings)
-  if (settings.oracle === undefined || judgement?.verdict === 'pass') return undefined
-  return `its replay does not pass: ${judgement?.reason}`
-}
-
-/** The same for a function recorded with `record()`. */
-async function whyCallFails(branch: Tape, runs: readonly string[]): Promise<string | undefined> {
-  if (runs.length > 0) return 'the fix is inside a tool, which a test of a function does not run'
-  const options = { stdio: 'ignore', compares: 'requests' } as const
-  const [divergence] = (await replayAgent(branch, options)).divergences
-  return divergence && `its replay differs: ${divergence.summary}`
 }

@@ -1,7 +1,6 @@
-import type { Tape } from '@retake/tape'
+import type { Tape, RunFix } from '@retake/tape'
 import { replacePrivateFile } from '@retake/tape/node'
 import { unifiedDiff } from '@retake/tape/present'
-import type { RunFix } from '@retake/tape'
 import { cliErrors } from '@retake/runner/errors'
 import { fixPathOf, readIfPresent } from '@retake/runner/runs'
 import type { AppliedFixes } from './apply-fix.js'

@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 import { containsSecret } from '@retake/engine/runs'
 import {
   type Confinement,
-  type Forwarding,
   forwardingOf,
   hostsText,
   permissionFlags,
@@ -17,8 +16,7 @@ import {
 } from '@retake/runner/sandbox'
 import { endWithDescendants } from '@retake/runner/sandbox'
 import { environmentOnTape, type Tape } from '@retake/tape'
-import { hasTypeScriptLoader, type Launch } from '@retake/runner/agent'
-import { forwardTo } from '@retake/runner/agent'
+import { hasTypeScriptLoader, type Launch, forwardTo } from '@retake/runner/agent'
 import type { TrialLauncher } from '../compare/live-trials.js'
 import { commandRoot } from '@retake/runner/package-root'
 import { labEntry } from '../package-root.js'
@@ -30,6 +28,9 @@ const LIMITS = 'ulimit -d 4194304; ulimit -f 2097152; ulimit -c 0'
 
 /** Variables that every program needs; all others come from the tape. */
 const NEEDED = /^(?:PATH|LANG|LANGUAGE|LC_\w+|TZ|RETAKE_\w+)$/
+
+/** Variables that name certificates. */
+const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 
 /**
  * `permissions`: Node's permission model, which confines less; docs/fix.md lists the gaps.
@@ -61,10 +62,17 @@ export class TrialSandbox {
     if (process.env['RETAKE_SANDBOX'] === 'around') return { kind: 'around' }
     const missing = sandboxMissing()
     if (missing === undefined) return { kind: 'bubblewrap' }
-    const open = whyNotPermissions(tape)
-    return open === undefined
-      ? { kind: 'permissions', why: missing }
-      : { why: `${missing}, and ${open}` }
+    // Processes and threads do not inherit permissions, so neither may be started.
+    const { execArgv = [], env = {}, entry = '' } = tape.details
+    if (hasTypeScriptLoader(execArgv, env))
+      return {
+        why: `${missing}, and the TypeScript loader starts a process, which Node's permission model does not confine`,
+      }
+    if (!('registerHooks' in module) && /\.[cm]?tsx?(?:#|$)/.test(entry))
+      return {
+        why: `${missing}, and this version of Node compiles TypeScript in a thread, which its permission model does not confine`,
+      }
+    return { kind: 'permissions', why: missing }
   }
 
   /** Starts the processes of trials; undefined if they are already confined. */
@@ -78,8 +86,17 @@ export class TrialSandbox {
         const tapes = [tape, ...this.alike]
         const env = scrubbed(tapes, options.env ?? {}, isLive)
         const { cwd = copy.folder } = options
+        // A branch is read with its folder, which contains its ancestors.
+        const tapePath = path.resolve(tape.path)
+        const certificates = CERTIFICATES.flatMap((name) =>
+          env[name] ? [path.resolve(env[name])] : [],
+        )
         const confinement: Confinement = {
-          read: [...code, ...tapeFiles(tape), ...certificates(env)],
+          read: [
+            ...code,
+            tape.run.parent === undefined ? tapePath : path.dirname(tapePath),
+            ...certificates,
+          ],
           write: [copy.folder, this.folder, own],
           hidden: [],
           network: 'closed',
@@ -112,10 +129,10 @@ export class TrialSandbox {
     ]
     const env = { ...options.env }
     if (forwarding) env['RETAKE_FORWARDING'] = JSON.stringify(forwarding)
-    const reachable = forwarding && {
-      sockets: forwarding.map(({ socket }) => socket),
-      hosts: this.#hostsFile(forwarding),
-    }
+    // Resolves host names to addresses on the sandbox's loopback, where they are forwarded.
+    const hosts = path.join(this.folder, 'hosts')
+    if (forwarding) writeFileSync(hosts, hostsText(forwarding))
+    const reachable = forwarding && { sockets: forwarding.map(({ socket }) => socket), hosts }
     return startConfined(
       { ...confinement, ...reachable },
       command,
@@ -136,13 +153,6 @@ export class TrialSandbox {
     ]
     const [program = file, ...before] = process.platform === 'win32' ? [file] : limited(file)
     return spawn(program, [...before, ...flags, ...args], options)
-  }
-
-  /** Resolves host names to addresses on the sandbox's loopback, where they are forwarded. */
-  #hostsFile(forwarding: readonly Forwarding[]): string {
-    const file = path.join(this.folder, 'hosts')
-    writeFileSync(file, hostsText(forwarding))
-    return file
   }
 
   /** A socket whose connections lead only to one endpoint. */
@@ -179,16 +189,6 @@ type Confine = (
 /** A command that runs a program, with the following arguments, under `LIMITS`. */
 const limited = (file: string): string[] => ['/bin/sh', '-c', `${LIMITS}; exec "$@"`, 'sh', file]
 
-/** Processes and threads do not inherit permissions, so neither may be started. */
-function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }: Tape) {
-  if (hasTypeScriptLoader(execArgv, env))
-    return "the TypeScript loader starts a process, which Node's permission model does not confine"
-  const hasHooks = 'registerHooks' in module
-  if (!hasHooks && /\.[cm]?tsx?(?:#|$)/.test(entry))
-    return 'this version of Node compiles TypeScript in a thread, which its permission model does not confine'
-  return undefined
-}
-
 /** Folders of Retake itself, which runs inside of the trial's process. */
 export function ownFolders(): string[] {
   const packages = ['engine', 'tape/format', 'guard', 'lab', 'runner/runs'].flatMap((name) => {
@@ -198,16 +198,6 @@ export function ownFolders(): string[] {
   const own = fileURLToPath(commandRoot())
   return [own, ...packages, ...importedFolders(own)]
 }
-
-/** The tape; for a branch, its folder, which contains its ancestors. */
-const tapeFiles = ({ path: file, run }: Tape): string[] =>
-  run.parent === undefined ? [path.resolve(file)] : [path.dirname(path.resolve(file))]
-
-/** Certificates named in the user's variables. */
-const certificates = (env: NodeJS.ProcessEnv): string[] =>
-  ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'].flatMap((name) =>
-    env[name] ? [path.resolve(env[name])] : [],
-  )
 
 interface ModelAddress extends ReachableAddress {
   readonly isEncrypted: boolean

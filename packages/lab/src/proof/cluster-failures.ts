@@ -1,3 +1,4 @@
+import { defined } from '@retake/tape'
 import type { FixContext } from './candidates.js'
 import { stackSites } from './source-text.js'
 import type { Symptom, SymptomClass } from './symptoms.js'
@@ -24,38 +25,35 @@ export function clusterFailures(failed: readonly FailedRun[]): FailureCluster[] 
   const groups = new Map<string, FailedRun[]>()
   for (const each of failed) {
     const symptom = mainSymptom(each)
-    const message = each.error?.message ?? each.oracleReason
-    const key = [
-      symptom?.class ?? 'unknown',
-      siteOf(each) ?? '',
-      causeOf(each) ?? '',
-      // A symptom or a site says more than the message, which differs from run to run.
-      symptom === undefined || siteOf(each) === undefined ? withoutValues(message ?? '') : '',
-    ].join(' | ')
+    const site = siteOf(each)
+    // A symptom or a site says more than the message, which differs from run to run.
+    const isKnown = symptom !== undefined && site !== undefined
+    const message = (isKnown ? undefined : (each.error?.message ?? each.oracleReason)) ?? ''
+    const withoutValues = message
+      .replaceAll(/(["'`“])(?:(?!\1).)*(["'`”])/g, '…')
+      .replaceAll(/\b[0-9a-f]{8,}\b|\d+/gi, '0')
+      .replaceAll(/\s+/g, ' ')
+      .slice(0, 200)
+    const key = [symptom?.class ?? 'unknown', site, causeOf(each), withoutValues].join(' | ')
     groups.set(key, [...(groups.get(key) ?? []), each])
   }
   return [...groups]
-    .map(([key, group]) => clusterOf(key, group))
+    .map(([key, group]): FailureCluster => {
+      const runs = group.toSorted((left, right) => right.run.startedAt - left.run.startedAt)
+      const [newest] = runs as [FailedRun, ...FailedRun[]]
+      const symptom = mainSymptom(newest)
+      return {
+        key,
+        class: symptom?.class ?? 'unknown',
+        ...defined({ site: siteOf(newest), cause: causeOf(newest) }),
+        title: symptom?.evidence ?? newest.oracleReason ?? 'The run failed.',
+        runs,
+        newestAt: newest.run.startedAt,
+      }
+    })
     .toSorted(
       (left, right) => right.runs.length - left.runs.length || right.newestAt - left.newestAt,
     )
-}
-
-const clusterOf = (key: string, group: readonly FailedRun[]): FailureCluster => {
-  const runs = group.toSorted((left, right) => right.run.startedAt - left.run.startedAt)
-  const [newest] = runs as [FailedRun, ...FailedRun[]]
-  const symptom = mainSymptom(newest)
-  const site = siteOf(newest)
-  const cause = causeOf(newest)
-  return {
-    key,
-    class: symptom?.class ?? 'unknown',
-    ...(site !== undefined && { site }),
-    ...(cause !== undefined && { cause }),
-    title: symptom?.evidence ?? newest.oracleReason ?? 'The run failed.',
-    runs,
-    newestAt: newest.run.startedAt,
-  }
 }
 
 /** The most certain symptom other than "something was thrown". */
@@ -81,11 +79,3 @@ const causeOf = ({ run, findings }: FailedRun): string | undefined => {
   })
   return names.length === 0 ? undefined : [...new Set(names)].join(' + ')
 }
-
-/** A message without the values that differ between runs. */
-const withoutValues = (message: string): string =>
-  message
-    .replaceAll(/(["'`“])(?:(?!\1).)*(["'`”])/g, '…')
-    .replaceAll(/\b[0-9a-f]{8,}\b|\d+/gi, '0')
-    .replaceAll(/\s+/g, ' ')
-    .slice(0, 200)

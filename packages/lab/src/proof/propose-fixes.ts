@@ -8,7 +8,7 @@ import { policyOperators } from './operators/policy.js'
 import { toolOperators } from './operators/tool.js'
 import { transportOperators } from './operators/transport.js'
 import { findSite, ParsedSource, stackSites } from './source-text.js'
-import { failureOf, readStep, type Symptom } from './symptoms.js'
+import { failureOf, readStep } from './symptoms.js'
 
 /** Maximum number of candidates per run, because each costs forks. */
 const MAX_CANDIDATES = 12
@@ -31,7 +31,7 @@ export function proposeFixes(context: FixContext): FixCandidate[] {
   const error = context.error ?? failureOf(context.run)
   const operatorContext: OperatorContext = {
     ...context,
-    ...(error !== undefined && { error }),
+    ...(error && { error }),
     sources,
     policies: context.sources.filter(
       ({ path, text }) => /\.ya?ml$/.test(path) && /^name:/m.test(text),
@@ -45,25 +45,17 @@ export function proposeFixes(context: FixContext): FixCandidate[] {
   const unique = [
     ...new Map(found.toReversed().map((each) => [each.id, each])).values(),
   ].toReversed()
-  return mostLikely(unique, context.symptoms).toSorted(
-    (left, right) => FIX_LAYERS.indexOf(left.layer) - FIX_LAYERS.indexOf(right.layer),
-  )
-}
-
-/** Round-robin over operators: the first candidate of each comes before the second of any. */
-const mostLikely = (
-  candidates: readonly FixCandidate[],
-  symptoms: readonly Symptom[],
-): FixCandidate[] => {
+  // Round-robin over operators: the first candidate of each comes before the second of any.
   const turns = new Map<string, number>()
-  const ranked = candidates.map((candidate) => {
+  const ranked = unique.map((candidate) => {
     const turn = turns.get(candidate.operator) ?? 0
     turns.set(candidate.operator, turn + 1)
-    const known = symptoms.findIndex((symptom) => symptom.class === candidate.symptom)
-    return { candidate, order: [turn, known < 0 ? symptoms.length : known] as const }
+    const known = context.symptoms.findIndex((symptom) => symptom.class === candidate.symptom)
+    return { candidate, turn, rank: known < 0 ? context.symptoms.length : known }
   })
   return ranked
-    .toSorted((left, right) => left.order[0] - right.order[0] || left.order[1] - right.order[1])
+    .toSorted((left, right) => left.turn - right.turn || left.rank - right.rank)
     .slice(0, MAX_CANDIDATES)
     .map(({ candidate }) => candidate)
+    .toSorted((left, right) => FIX_LAYERS.indexOf(left.layer) - FIX_LAYERS.indexOf(right.layer))
 }

@@ -314,9 +314,7 @@ export class FixProof {
         pValue,
       )
     } catch (error) {
-      if (error instanceof BudgetSpent) {
-        this.#judged.push(judged('undecided', error.message))
-      }
+      if (error instanceof BudgetSpent) this.#judged.push(judged('undecided', error.message))
       throw error
     }
   }
@@ -456,9 +454,7 @@ export class FixProof {
 
   #control(liveFrom: string | undefined): Arm {
     const key = liveFrom ?? ''
-    const known = this.#controls.get(key)
-    if (known !== undefined) return known
-    const arm = new Arm()
+    const arm = this.#controls.get(key) ?? new Arm()
     this.#controls.set(key, arm)
     return arm
   }
@@ -672,8 +668,14 @@ const OTHER_SHARE = 0.2
  * True if the bounds of the arms do not overlap. Both are confidence sequences with half of the
  * error rate, so this may be checked after every trial.
  */
-const isApart = (fixed: Arm, control: Arm, errorRate: number): boolean =>
-  fixed.bounds(errorRate / 2).low > controlHigh(control, errorRate / 2)
+const isApart = (fixed: Arm, control: Arm, errorRate: number): boolean => {
+  // A control arm served from the tape has an exact rate.
+  const controlHigh =
+    control.isExact && control.verdicts > 0
+      ? control.passed / control.verdicts
+      : control.bounds(errorRate / 2).high
+  return fixed.bounds(errorRate / 2).low > controlHigh
+}
 
 /** The smallest error rate at which the bounds of two arms do not overlap. */
 const differencePValue = (fixed: Arm, control: Arm): number => {
@@ -687,12 +689,6 @@ const differencePValue = (fixed: Arm, control: Arm): number => {
   }
   return 10 ** apart
 }
-
-/** A control arm served from the tape has an exact rate. */
-const controlHigh = (control: Arm, errorRate: number): number =>
-  control.isExact && control.verdicts > 0
-    ? control.passed / control.verdicts
-    : control.bounds(errorRate).high
 
 const rejected = (reason: string): FixVerdict => ({ status: 'rejected', reason })
 

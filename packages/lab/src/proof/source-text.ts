@@ -1,6 +1,6 @@
 import { parse, parseExpression, type ParserOptions } from '@babel/parser'
 import type { FileEdit, SourceFile } from './candidates.js'
-import { attempt, hashText } from '@retake/tape'
+import { attempt, hashText, isRecord } from '@retake/tape'
 
 interface RawNode {
   readonly type: string
@@ -165,7 +165,8 @@ export class ParsedSource {
     for (const [name, value] of Object.entries(raw)) {
       if (name === 'loc' || name.endsWith('Comments') || name === 'extra') continue
       for (const child of Array.isArray(value) ? (value as unknown[]) : [value])
-        if (isRawNode(child)) this.#add(child, node)
+        if (isRecord(child) && 'type' in child && 'start' in child)
+          this.#add(child as unknown as RawNode, node)
     }
   }
 
@@ -247,9 +248,6 @@ const parserOptions = (path: string): ParserOptions => ({
       ? ['typescript', 'decorators']
       : ['jsx', 'decorators'],
 })
-
-const isRawNode = (value: unknown): value is RawNode =>
-  typeof value === 'object' && value !== null && 'type' in value && 'start' in value
 
 export class SourceEdit {
   readonly #changes: (TextRange & { readonly text: string })[] = []

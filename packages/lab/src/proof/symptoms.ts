@@ -1,4 +1,5 @@
 import {
+  defined,
   errorName,
   type Exchange,
   isRecord,
@@ -92,7 +93,6 @@ export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symp
     ...driftSymptoms(steps, before),
     ...differenceSymptoms(steps, before),
     ...untrustedSymptoms(steps),
-    ...orderSymptoms(steps),
     ...droppedSymptoms(steps),
     ...ruleSymptoms(steps, context.rules ?? []),
   ]
@@ -156,7 +156,16 @@ export interface ToolSchema {
 export function readStep(step: Step): StepFacts {
   try {
     const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
-    return exchange === undefined ? callFacts(step) : exchangeFacts(step, exchange)
+    if (exchange !== undefined) return exchangeFacts(step, exchange)
+    const call = step.call()
+    const text = call?.output.map(({ bytes }) => utf8(bytes) ?? '').join('')
+    return {
+      ...NO_FACTS,
+      step,
+      requestKey: hashText(`${step.title} ${stableStringify(asJson(call?.args))}`),
+      errorText: `${step.error ?? ''} ${step.failure?.code ?? ''}`,
+      result: asJson(call?.result) ?? (text === '' ? undefined : text),
+    }
   } catch {
     return { ...NO_FACTS, step, requestKey: step.seq, errorText: step.error ?? '' }
   }
@@ -178,18 +187,6 @@ const NO_FACTS = {
   messageKeys: [],
   order: undefined,
   result: undefined,
-}
-
-const callFacts = (step: Step): StepFacts => {
-  const call = step.call()
-  const text = call?.output.map(({ bytes }) => utf8(bytes) ?? '').join('')
-  return {
-    ...NO_FACTS,
-    step,
-    requestKey: hashText(`${step.title} ${stableStringify(asJson(call?.args))}`),
-    errorText: `${step.error ?? ''} ${step.failure?.code ?? ''}`,
-    result: asJson(call?.result) ?? (text === '' ? undefined : text),
-  }
 }
 
 const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
@@ -214,10 +211,9 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
     wantsJson: isModel && /json/i.test(wordsAboutFormat(settings, exchange)),
     answerText: isModel ? step.answer().map(messageText).join('\n') : '',
     toolCalls,
-    unseen: toolCalls.flatMap((call) => {
+    unseen: toolCalls.flatMap(({ name, args }) => {
       // Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores
       // words, which may be the model's own.
-      const { name, args } = call
       if (!isRecord(args)) return []
       const text = requestText.toLowerCase()
       return Object.entries(args).flatMap(([path, given]) => {
@@ -235,15 +231,17 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
       .map((message) => hashText(JSON.stringify(message))),
     order: exchange.messages
       .filter(({ role }) => role === 'user' || role === 'tool')
-      .map((message) => sentenceWith(ORDER, quotedText(message)))
+      // Tool results have no text of their own, so they are serialized.
+      .map((message) =>
+        sentenceWith(
+          ORDER,
+          message.role === 'tool' ? JSON.stringify(message) : messageText(message),
+        ),
+      )
       .find((found) => found !== undefined),
     result: isModel ? undefined : (response?.json ?? response?.text),
   }
 }
-
-/** Text of a message. Tool results have no text of their own, so they are serialized. */
-const quotedText = (message: Exchange['messages'][number]): string =>
-  message.role === 'tool' ? JSON.stringify(message) : messageText(message)
 
 /** How JavaScript prints values that were not meant to become text. */
 const SLIP = /\[object (?:Object|Promise|Map|Set)\]|\bundefined\b|\bNaN\b|\[native code\]/
@@ -323,19 +321,17 @@ const exceptionSymptoms = (error: FailureError | undefined): Symptom[] => {
   const { message } = error
   const name = errorName(error)
   const evidence = `The agent threw ${name}: ${clip(message)}`
-  const facts = { error: name, message, ...missingProperty(message) }
+  // Names in the messages of V8's type errors.
+  const [, of, property] =
+    /Cannot (?:read|set) propert(?:y|ies) of (undefined|null) \(\w+ '([^']+)'\)/.exec(message) ?? []
+  const [, isNot] = /^[\w$.[\]()'" ]+ is not (a function|iterable|defined)/.exec(message) ?? []
+  const facts = {
+    error: name,
+    message,
+    ...(of === undefined ? defined({ isNot }) : { of, property }),
+  }
   const symptom = symptomAt(undefined, 'exception', 'certain', evidence, facts)
   return [site === undefined ? symptom : { ...symptom, site }]
-}
-
-/** Names in the messages of V8's type errors. */
-const missingProperty = (message: string): Record<string, unknown> => {
-  const read = /Cannot (?:read|set) propert(?:y|ies) of (undefined|null) \(\w+ '([^']+)'\)/.exec(
-    message,
-  )
-  if (read !== null) return { of: read[1], property: read[2] }
-  const called = /^[\w$.[\]()'" ]+ is not (a function|iterable|defined)/.exec(message)
-  return called === null ? {} : { isNot: called[1] }
 }
 
 const clip = (text: string, length = 160): string => {
@@ -367,7 +363,12 @@ const transportSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   )
   const last = new Map(steps.map((facts) => [facts.requestKey, facts]))
   return [...last.values()]
-    .filter(({ step, requestKey }) => isTrouble(step) && !finished.has(requestKey))
+    .filter(
+      ({ step: { kind, state }, requestKey }) =>
+        ['model', 'http', 'tool', 'mcp'].includes(kind) &&
+        ['failed', 'aborted', 'in doubt'].includes(state) &&
+        !finished.has(requestKey),
+    )
     .flatMap((facts) => {
       const found = transportSymptom(facts)
       const attempts = steps.filter(({ requestKey }) => requestKey === facts.requestKey).length
@@ -375,13 +376,8 @@ const transportSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
     })
 }
 
-const isTrouble = ({ kind, state }: Step): boolean =>
-  (kind === 'model' || kind === 'http' || kind === 'tool' || kind === 'mcp') &&
-  (state === 'failed' || state === 'aborted' || state === 'in doubt')
-
 const transportSymptom = (facts: StepFacts): Symptom | undefined => {
-  const { step, errorText, settings, retryAfterMs } = facts
-  const { status = 0 } = facts
+  const { step, errorText, settings, retryAfterMs, status = 0 } = facts
   const isModel = step.kind === 'model'
   const isRequest = isModel || step.kind === 'http'
   const what = isModel ? 'The model' : step.kind === 'tool' ? 'The tool' : 'The server'
@@ -443,8 +439,23 @@ const answerSymptoms = (
     error !== undefined && /SyntaxError/.test(error.class) && JSON_ERROR.test(error.message)
   const models = steps.filter(({ step }) => step.kind === 'model' && step.state === 'done')
   return models.flatMap((facts): Symptom[] => {
-    const { step, settings, answerText, toolCalls } = facts
-    const found: Symptom[] = slipSymptoms(facts)
+    const { step, settings, slip, answerText, toolCalls } = facts
+    const found: Symptom[] = []
+    const { temperature } = settings
+    if (typeof temperature === 'number' && temperature > 1) {
+      const evidence = `The model ran at temperature ${temperature}.`
+      found.push(symptomAt(step, 'nondeterminism', 'hint', evidence))
+    }
+    if (slip !== undefined) {
+      // Text that a program wrote into the request by mistake.
+      const evidence = `The model was sent “${slip}” instead of a value.`
+      const kind = /Promise/.test(slip) ? 'promise' : 'object'
+      found.push(
+        slip.startsWith('[object')
+          ? symptomAt(step, 'malformed-json', 'certain', evidence, { kind })
+          : symptomAt(step, 'missing-context', 'hint', evidence),
+      )
+    }
     const isCutOff = CUT_OFF.test(step.finishReason ?? '')
     if (isCutOff) {
       const maxTokens = LIMIT_NAMES.map((name) => settings[name]).find(
@@ -470,25 +481,6 @@ const answerSymptoms = (
     }
     return found
   })
-}
-
-/** Text that a program wrote into a request by mistake, and settings that invite mistakes. */
-const slipSymptoms = ({ step, slip, settings }: StepFacts): Symptom[] => {
-  const found: Symptom[] = []
-  const { temperature } = settings
-  if (typeof temperature === 'number' && temperature > 1) {
-    const evidence = `The model ran at temperature ${temperature}.`
-    found.push(symptomAt(step, 'nondeterminism', 'hint', evidence))
-  }
-  if (slip === undefined) return found
-  const evidence = `The model was sent “${slip}” instead of a value.`
-  const kind = /Promise/.test(slip) ? 'promise' : 'object'
-  found.push(
-    slip.startsWith('[object')
-      ? symptomAt(step, 'malformed-json', 'certain', evidence, { kind })
-      : symptomAt(step, 'missing-context', 'hint', evidence),
-  )
-  return found
 }
 
 const LIMIT_NAMES = [
@@ -517,18 +509,16 @@ const jsonTrouble = (text: string): keyof typeof TROUBLE | undefined => {
   if (start < 0) return 'prose'
   const inner = text.slice(start, end + 1)
   if (isJson(inner)) return text.includes('```') ? 'fence' : 'around'
-  return isJson(withoutSlips(inner)) ? 'literals' : 'broken'
-}
-
-const isJson = (text: string): boolean => parseJson(text) !== undefined
-
-/** The same replacement as in the function that `repair-json` writes. */
-const withoutSlips = (text: string): string =>
-  text.replaceAll(
+  // The same replacement as in the function that `repair-json` writes.
+  const withoutSlips = inner.replaceAll(
     /("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])|\b(True|False|None)\b/g,
     (_, string?: string, word?: string) =>
       string ?? (word === undefined ? '' : word === 'None' ? 'null' : word.toLowerCase()),
   )
+  return isJson(withoutSlips) ? 'literals' : 'broken'
+}
+
+const isJson = (text: string): boolean => parseJson(text) !== undefined
 
 // ── Tool calls ──────────────────────────────────────────────────────────────
 
@@ -768,8 +758,8 @@ function sentenceWith(phrase: RegExp, text: string): string | undefined {
   return searched.slice(start, end) + (/^[^.!?\n]*[.!?]?/.exec(searched.slice(end))?.[0] ?? '')
 }
 
-const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
-  steps.flatMap(({ step, result }, at) => {
+const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
+  const obeyed = steps.flatMap(({ step, result }, at) => {
     if (step.kind === 'model' || step.state !== 'done') return []
     const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
     const sentence = sentenceWith(INJECTION, text)
@@ -785,13 +775,11 @@ const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
     const evidence = `Text in the result of step ${step.label} led to a call of ${led.name}: ${clip(sentence, 80)}`
     return [symptomAt(step, 'untrusted-text', 'likely', evidence, { tool: led.name, sentence })]
   })
-
-/** Instructions inside of text that a user message or a tool result quotes. */
-const orderSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
+  // Instructions inside of text that a user message or a tool result quotes.
   const { step, order } = steps.find((each) => each.order !== undefined) ?? {}
-  if (order === undefined) return []
+  if (order === undefined) return obeyed
   const evidence = `A message gives orders to the model: ${clip(order, 80)}`
-  return [symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
+  return [...obeyed, symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
 }
 
 /** Conversations whose first message a later request leaves out. */

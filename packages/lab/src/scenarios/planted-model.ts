@@ -186,7 +186,7 @@ export async function scoreMethod(
     sum.recall += truth.length > 0 ? found / truth.length : wrong === 0 ? 1 : 0
     sum.falseBlames += wrong
     if (wrong > 0) sum.falseRuns++
-    if (isExact && sameSets(said.backups ?? [], model.backups)) sum.allCauses++
+    if (isExact && setsText(said.backups ?? []) === setsText(model.backups)) sum.allCauses++
     forks.push(said.forks)
   }
   const runs = forks.length
@@ -212,11 +212,9 @@ export function accusationOf(findings: BlameFindings): Accusation {
   return { blamed: cause, first: cause[0], backups, forks }
 }
 
-function sameSets(some: readonly (readonly number[])[], others: readonly (readonly number[])[]) {
-  const asText = (sets: readonly (readonly number[])[]) =>
-    sets
-      .map((set) => set.toSorted((a, b) => a - b).join(','))
-      .toSorted()
-      .join(';')
-  return asText(some) === asText(others)
-}
+/** Equal for equal sets in any order. */
+const setsText = (sets: readonly (readonly number[])[]): string =>
+  sets
+    .map((set) => set.toSorted((a, b) => a - b).join(','))
+    .toSorted()
+    .join(';')

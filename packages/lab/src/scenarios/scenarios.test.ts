@@ -2,12 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { BlameMode } from '@retake/tape'
 import type { Fork } from '../search/fork-source.js'
 import { meanScore, randomModel, staircase } from '../../../../bench/planted-models.mjs'
-import { brokenRun, flakyRun, passingRun } from './scenarios.js'
-import { NOISE_LEVELS } from './planted-model.js'
-import { SCENARIO_NAMES, SCENARIOS } from './scenarios.js'
-import { scoreMethod, type BlameMethod } from './planted-model.js'
+import { brokenRun, flakyRun, passingRun, SCENARIO_NAMES, SCENARIOS } from './scenarios.js'
+import { NOISE_LEVELS, scoreMethod, type BlameMethod, type PlantedModel } from './planted-model.js'
 import { seededRandom } from '../search/seeded-random.js'
-import type { PlantedModel } from './planted-model.js'
 
 describe('scenarios', () => {
   it('are seventeen with unique names', () => {

@@ -1,7 +1,6 @@
 import type { ProbePurpose } from '@retake/tape'
-import type { LedgerCell } from './ledger.js'
+import { type LedgerCell, logOddsOfTwoRates } from './ledger.js'
 import type { Search } from './search.js'
-import { logOddsOfTwoRates } from './ledger.js'
 
 /** Failure rates of the two anchors: everything pinned, and nothing pinned. */
 export interface Anchors {

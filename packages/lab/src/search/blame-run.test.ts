@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { blameRun } from './blame-run.js'
 import type { Coalition, ForkOutcome, ForkSource } from './fork-source.js'
 import { causeIndexes } from './make-findings.js'
-import { brokenRun, flakyRun, passingRun } from '../scenarios/scenarios.js'
+import { brokenRun, flakyRun, passingRun, SCENARIOS } from '../scenarios/scenarios.js'
 import { randomModel, staircase } from '../../../../bench/planted-models.mjs'
-import { SCENARIOS } from '../scenarios/scenarios.js'
 
 /** Fails when these are kept, always. */
 function failsWith(stepCount: number, ...causes: number[][]): ForkSource {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { COMPETING_FAULTS } from '../scenarios/scenarios.js'
-import { flakyRun, SCENARIOS } from '../scenarios/scenarios.js'
+import { COMPETING_FAULTS, flakyRun, SCENARIOS } from '../scenarios/scenarios.js'
 import { scoreMethod } from '../scenarios/planted-model.js'
 import { BASELINES } from '../../test-support/baselines.js'
 import { classicView } from './classic-view.js'

@@ -1,4 +1,4 @@
-import { mapConcurrent } from '@retake/tape'
+import { mapConcurrent, type ProbePurpose } from '@retake/tape'
 import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
 import { findRaisedRisk, firstFail, type RaisedRisk } from './first-fail.js'
@@ -12,7 +12,6 @@ import {
   upTo,
   without,
 } from './step-set.js'
-import type { ProbePurpose } from '@retake/tape'
 import { type LedgerCell, logOddsOfTwoRates, type SeenFork } from './ledger.js'
 import type { Tally } from './levels.js'
 
@@ -348,7 +347,15 @@ const MAX_RETRIES = 3
  */
 export async function findCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
   const core = await growCore(search, pool)
-  return core && shrinkCore(search, core)
+  if (!core) return undefined
+  // Drops every member without which the others still fail.
+  let needed = core
+  for (const step of core) {
+    if (needed.length === 1) break
+    const others = without(needed, [step])
+    if (await search.fails(others, 'minimal')) needed = others
+  }
+  return needed
 }
 
 /** Adds, from the last step to the first, each step without which the others do not fail. */
@@ -374,17 +381,6 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
     candidates = candidates.slice(0, at)
   }
   return undefined
-}
-
-/** Drops every member without which the others still fail. */
-async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
-  let needed = core
-  for (const step of core) {
-    if (needed.length === 1) break
-    const others = without(needed, [step])
-    if (await search.fails(others, 'minimal')) needed = others
-  }
-  return needed
 }
 
 /** Additional forks with every step free, and how many more follow if those fail. */
@@ -507,22 +503,15 @@ async function learnOnce(search: Search): Promise<'holds' | 'contradicted'> {
   }
   learned.raisedRisk = await findRaisedRisk(search, core)
   if (learned.causes.length > 1 && !(await stillPasses(search))) return 'contradicted'
-  if (!(await stillProven(search, learned))) return 'contradicted'
+  // The proofs must hold with all later evidence: more forks of the same coalitions, and more
+  // precise rates. Usually needs no forks.
+  for (const [order, cause] of learned.causes.entries()) {
+    const again = await proveCause(search, cause, order === 0 ? 'first' : 'other')
+    if (!again.isProven) return 'contradicted'
+    if (order === 0) learned.errorRate = again.errorRate
+  }
   learned.isAudited = true
   return 'holds'
-}
-
-/**
- * True if the proofs hold with all later evidence: more forks of the same coalitions, and more
- * precise rates. Usually needs no forks.
- */
-async function stillProven(search: Search, learned: Learned): Promise<boolean> {
-  for (const [order, cause] of learned.causes.entries()) {
-    const proof = await proveCause(search, cause, order === 0 ? 'first' : 'other')
-    if (!proof.isProven) return false
-    if (order === 0) learned.errorRate = proof.errorRate
-  }
-  return true
 }
 
 /** For causes that cancel each other: finds the steps that the failure needs. */
@@ -591,7 +580,12 @@ async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Pro
   for (const cause of learned.causes) {
     const shared = core.filter((step) => cause.includes(step))
     if (shared.length === core.length || shared.length === cause.length) return false
-    if (shared.length > 0 && !(await isHarmless(search, shared))) return false
+    if (shared.length === 0) continue
+    const cell = search.cell(shared)
+    search.reopen(cell)
+    const ratio = await search.settle(cell, 'confirm', CONFIRMED)
+    if (cell.forks > 0) search.conclude(cell, ratio > 0)
+    if (ratio >= 0) return false
   }
   if (await setAside(search, learned, core)) return true
   if (!(await proveCause(search, core, 'other')).isProven) return false
@@ -617,12 +611,4 @@ async function setAside(search: Search, learned: Learned, core: StepSet): Promis
     }
   }
   return learned.followers().length > before
-}
-
-async function isHarmless(search: Search, steps: StepSet): Promise<boolean> {
-  const cell = search.cell(steps)
-  search.reopen(cell)
-  const ratio = await search.settle(cell, 'confirm', CONFIRMED)
-  if (cell.forks > 0) search.conclude(cell, ratio > 0)
-  return ratio < 0
 }

@@ -21,11 +21,15 @@ export interface Conclusion {
 }
 
 export function makeFindings(search: Search, conclusion: Conclusion): BlameFindings {
-  const { ledger, learned, source } = search
+  const { ledger, learned, source, ambientCause } = search
   const first = namedCauses(search)[0]
-  const repair = testedRepair(search)
+  const repair: TestedRepair | undefined = search.repair && {
+    steps: search.repair.steps.map((step) => search.labelOf(step)),
+    ...(ambientCause ? { ambient: ambientCause.inputs } : {}),
+    pinned: labelRanges(search.repair.cell.coalition.pinned, search.labels),
+    rate: passRateOf(search.repair.cell),
+  }
   const race = conclusion.verdict === 'race' ? raceOf(search) : undefined
-  const { ambientCause } = search
   const causes = namedCauses(search).map((steps, order) => causeSet(search, steps, order))
   return {
     version: 2,
@@ -74,17 +78,6 @@ function confidenceOf(search: Search): number {
   return ambientCause ? Math.max(0, 1 - ambientCause.errorRate) : 0
 }
 
-function testedRepair(search: Search): TestedRepair | undefined {
-  const { repair, ambientCause, labels } = search
-  if (!repair) return undefined
-  return {
-    steps: repair.steps.map((step) => search.labelOf(step)),
-    ...(ambientCause ? { ambient: ambientCause.inputs } : {}),
-    pinned: labelRanges(repair.cell.coalition.pinned, labels),
-    rate: passRateOf(repair.cell),
-  }
-}
-
 function raceOf({ source, needed, ambientCause }: Search): BlameRace {
   const inputs = needed.length > 0 ? needed : (ambientCause?.inputs ?? [])
   const orders = inputs.flatMap((index) => source.ambient[index]!.steps ?? [])
@@ -121,6 +114,7 @@ function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
 
 function blamedStep(search: Search, step: number): BlamedStep {
   const causes = namedCauses(search)
+  const others = causes.filter((cause) => !cause.includes(step))
   const alone = search.cell([step])
   const prior = search.options.prior?.[step]
   const intervention = search.options.interventions?.[step]
@@ -133,11 +127,10 @@ function blamedStep(search: Search, step: number): BlamedStep {
     role: roleOf(search, step),
     isNecessary: causes[0]?.includes(step) ?? false,
     isSufficient: alone.verdict === true && search.learned !== undefined,
-    responsibility: responsibilityOf(causes, step),
+    // 1 / (1 + number of other steps to repair before this one matters).
+    responsibility: others.length === causes.length ? 0 : 1 / (1 + minimalRepair(others).length),
     ...(alone.forks > 0 && { alone: rateOf(alone) }),
-    ...defined({ prior }),
-    ...(isUnchanged && { isUnchanged }),
-    ...defined({ intervention }),
+    ...defined({ prior, isUnchanged: isUnchanged || undefined, intervention }),
   }
 }
 
@@ -158,13 +151,6 @@ function roleOf(search: Search, step: number): StepRole {
     return verdict === undefined ? 'unknown' : verdict ? 'echo' : 'affected'
   }
   return learned.clearsOthers ? 'clear' : 'unknown'
-}
-
-/** Degree of responsibility: 1 / (1 + number of other steps to repair before this one matters). */
-function responsibilityOf(causes: readonly StepSet[], step: number): number {
-  if (!causes.some((cause) => cause.includes(step))) return 0
-  const others = causes.filter((cause) => !cause.includes(step))
-  return 1 / (1 + minimalRepair(others).length)
 }
 
 function notesOn(search: Search, learned: Learned): string[] {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { takeAnchors } from './anchors.js'
-import { findCore } from './learn-causes.js'
+import { findCore, proveCause } from './learn-causes.js'
 import type { Coalition, ForkSource } from './fork-source.js'
-import { proveCause } from './learn-causes.js'
 import { Search } from './search.js'
 
 async function searchOf(

@@ -42,7 +42,15 @@ export function someRepairs(
   const ways = causes.reduce((product, cause) => product * cause.length, 1)
   const found = new Map<string, StepSet>()
   if (ways <= count) {
-    for (let way = 0; way < ways; way++) add(nthRepair(causes, way))
+    for (let way = 0; way < ways; way++) {
+      const chosen = new Set<number>()
+      let rest = way
+      for (const cause of causes) {
+        chosen.add(cause[rest % cause.length]!)
+        rest = Math.floor(rest / cause.length)
+      }
+      add([...chosen].toSorted((a, b) => a - b))
+    }
   } else {
     for (let tried = 0; tried < 4 * count && found.size < count; tried++) {
       add(randomRepair(causes, random))
@@ -53,16 +61,6 @@ export function someRepairs(
   function add(repair: StepSet): void {
     found.set(rangesText(repair), repair)
   }
-}
-
-function nthRepair(causes: readonly StepSet[], way: number): StepSet {
-  const chosen = new Set<number>()
-  let rest = way
-  for (const cause of causes) {
-    chosen.add(cause[rest % cause.length]!)
-    rest = Math.floor(rest / cause.length)
-  }
-  return [...chosen].toSorted((a, b) => a - b)
 }
 
 /** Steps in ascending order, without duplicates. */

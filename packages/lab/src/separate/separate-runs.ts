@@ -63,13 +63,13 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
   const groups = new Map<string, Candidate[]>()
   for (const candidate of candidatesIn(runs)) {
     const { trueIn } = candidate
-    const count = trueIn.size
-    if (count < RUNS_MIN && total.failed !== count) continue
-    if (count === runs.length) continue
-    const key = keyOf(trueIn, runs.length)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [candidate])
-    else group.push(candidate)
+    if (trueIn.size < RUNS_MIN && total.failed !== trueIn.size) continue
+    if (trueIn.size === runs.length) continue
+    // A predicate and its negation have the same key, because they separate the same runs.
+    const key = failedIn.map((_, index) => Number(trueIn.has(index) === trueIn.has(0))).join('')
+    const group = groups.get(key) ?? []
+    groups.set(key, group)
+    group.push(candidate)
   }
   const tested = [...groups.values()].flatMap((group) => {
     // Of a predicate and its negation, use the one that correlates with failure.
@@ -101,14 +101,6 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
       .map(({ predicate }) => predicate)
       .slice(0, most),
   }
-}
-
-/** A predicate and its negation have the same key, because they separate the same runs. */
-function keyOf(trueIn: ReadonlySet<number>, runs: number): string {
-  const isFirst = trueIn.has(0)
-  let key = ''
-  for (let index = 0; index < runs; index++) key += trueIn.has(index) === isFirst ? '1' : '0'
-  return key
 }
 
 interface Candidate {

@@ -7,7 +7,6 @@ import {
   accusationOf,
   CERTAIN,
   type PlantedModel,
-  type Score,
   scoreMethod,
   type Structure,
   structuralModel,
@@ -15,7 +14,6 @@ import {
 import {
   brokenRun,
   COMPETING_FAULTS,
-  type CompetingFault,
   flakyRun,
   passingRun,
   SCENARIO_NAMES,
@@ -117,21 +115,28 @@ async function benchHard(name: string, runs: number) {
 /** Runs the competing faults, the scenarios and the negative controls, all in process. */
 async function benchBlame(seeds: number, onScenario: (name: string) => void) {
   const startedAt = performance.now()
-  const competing: Awaited<ReturnType<typeof judgeFault>>[] = []
-  for (const fault of COMPETING_FAULTS) competing.push(await judgeFault(fault))
-  const scenarios: { name: string; score: Score }[] = []
+  const competing = []
+  for (const fault of COMPETING_FAULTS) {
+    const findings = await blameRun(SCENARIOS[fault.scenario](1), { seed: 1 })
+    const step = findings.steps[fault.step]
+    /** Verdict on the step: necessary, sufficient. */
+    const said = [step?.isNecessary ?? false, step?.isSufficient ?? false] as const
+    const isRight = said[0] === fault.isNecessary && said[1] === fault.isSufficient
+    competing.push({ ...fault, isRight, said, forks: findings.forks.asked })
+  }
+  const scenarios = []
   for (const name of SCENARIO_NAMES) {
     onScenario(name)
     const score = await scoreMethod(search, models(SCENARIOS[name], seeds))
     scenarios.push({ name, score })
   }
-  const controls: { name: string; runs: number; blamed: number }[] = []
+  const controls = []
   for (const [name, make] of Object.entries(CONTROLS)) {
     onScenario(name)
     const { falseBlameRuns } = await scoreMethod(search, models(make, seeds))
     controls.push({ name, runs: seeds, blamed: Math.round(falseBlameRuns * seeds) })
   }
-  const hard: Awaited<ReturnType<typeof benchHard>>[] = []
+  const hard = []
   for (const name of Object.keys(HARD)) {
     onScenario(name)
     hard.push(await benchHard(name, seeds))
@@ -144,15 +149,6 @@ const search = async (model: PlantedModel) => accusationOf(await blameRun(model,
 
 function* models(make: (seed: number) => PlantedModel, seeds: number): Iterable<PlantedModel> {
   for (let seed = 1; seed <= seeds; seed++) yield make(seed)
-}
-
-async function judgeFault(fault: CompetingFault) {
-  const findings = await blameRun(SCENARIOS[fault.scenario](1), { seed: 1 })
-  const step = findings.steps[fault.step]
-  /** Verdict on the step: necessary, sufficient. */
-  const said = [step?.isNecessary ?? false, step?.isSufficient ?? false] as const
-  const isRight = said[0] === fault.isNecessary && said[1] === fault.isSufficient
-  return { ...fault, isRight, said, forks: findings.forks.asked }
 }
 
 /** Allowed false blames of a control: one in fifty runs, and at least one. */

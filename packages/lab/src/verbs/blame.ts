@@ -72,21 +72,19 @@ or a race was found, 1 if not, 0 if the run passes.`,
       if (name !== undefined) throw usageError('--demo takes no run.', 'It records one itself.')
       const own = ['oracle', 'free', 'simulator'].find((option) => options.has(option))
       if (own !== undefined) throw usageError(`--demo takes no --${own}.`, 'It brings its own.')
-      return blameDemo(options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE], yes: true }))
+      return withDemoRun(copyDemo(), 'demo', (tape) => {
+        process.stderr.write(
+          `\n$ retake blame last --oracle '${DEMO_ORACLE}' --yes \\\n    --free '${DEMO_FREE}'\n`,
+        )
+        const given = { oracle: DEMO_ORACLE, free: [DEMO_FREE], yes: true }
+        return blameTape(tape, options.with(given))
+      })
     }
     if (name === undefined)
       throw usageError('Missing argument <run>.', 'For example: retake blame last.')
     return blameTape(options.openRun(name), options)
   },
 } satisfies Verb
-
-const blameDemo = (options: Options): Promise<number> =>
-  withDemoRun(copyDemo(), 'demo', (tape) => {
-    process.stderr.write(
-      `\n$ retake blame last --oracle '${DEMO_ORACLE}' --yes \\\n    --free '${DEMO_FREE}'\n`,
-    )
-    return blameTape(tape, options)
-  })
 
 async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)

@@ -1,4 +1,4 @@
-import { usageError, type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
+import { usageError, type Verb, PROGRAM_OPTIONS, FOUND } from '@retake/runner/command-line'
 import {
   fromHere,
   type Look,
@@ -25,9 +25,7 @@ import {
   tryOrder,
 } from '../chaos/find-races.js'
 import { cliErrors } from '@retake/runner/errors'
-import { FOUND } from '@retake/runner/command-line'
-import { givenOracle, ORACLE_OPTIONS } from '@retake/runner/oracle'
-import type { Oracle } from '@retake/runner/oracle'
+import { givenOracle, ORACLE_OPTIONS, type Oracle } from '@retake/runner/oracle'
 import { startOf } from '@retake/runner/agent'
 import { viewRun } from '@retake/runner/runs'
 import { plural } from '@retake/tape/present'
@@ -51,12 +49,13 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
     ...(reordered < tried ? [`${reordered} of them other than recorded`] : []),
     '0 requests',
   ].join(' · ')
+  const calls = unclear.flatMap(({ cutShort }) => cutShort.map(({ what }) => what))
   const head =
     races.length > 0
-      ? `${paint('red', plural(races.length, 'changed outcome'))} · ${facts}`
-      : `${paint('green', 'no race found')} · ${facts}`
+      ? paint('red', plural(races.length, 'changed outcome'))
+      : paint('green', 'no race found')
   return [
-    head,
+    `${head} · ${facts}`,
     ...races.flatMap((race) => ['', ...oneRace(race, context, look)]),
     // Tapes requested by seed although nothing changed.
     ...[...context.kept]
@@ -68,7 +67,13 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
           `output order changes in ${plural(outputOrderChanges, 'order')}; the lines are the same`,
         ]
       : []),
-    ...(unclear.length > 0 ? ['', ...unclearLines(unclear)] : []),
+    ...(unclear.length > 0
+      ? [
+          '',
+          `${plural(unclear.length, 'order')} could not finish, because the tape ends during:`,
+          ...[...new Set(calls)].slice(0, SHOWN_MAX).map((call) => `  ${printable(call)}`),
+        ]
+      : []),
     ...(reordered === 0 && tried > 1 ? ['', 'no steps of this run overlap'] : []),
   ]
 }
@@ -116,14 +121,6 @@ const indented = (text: string, width: number): string[] =>
 
 const more = (count: number, word: string): string[] =>
   count > 0 ? [`  and ${plural(count, `more ${word}`)}`] : []
-
-function unclearLines(unclear: Races['unclear']): string[] {
-  const what = unclear.flatMap(({ cutShort }) => cutShort.map((one) => one.what))
-  return [
-    `${plural(unclear.length, 'order')} could not finish, because the tape ends during:`,
-    ...[...new Set(what)].slice(0, SHOWN_MAX).map((one) => `  ${printable(one)}`),
-  ]
-}
 
 const SEEDS = 50
 const SEEDS_MAX = 100_000

@@ -1,6 +1,6 @@
 import { breakageText } from '../texts/breakage.js'
-import { inFolder } from '@retake/runner/agent'
-import { mapConcurrent } from '@retake/tape'
+import { inFolder, checkContinuable, refuseProxyRun, requireTrust } from '@retake/runner/agent'
+import { mapConcurrent, type Tape, defined, sumKnown } from '@retake/tape'
 import { mostFrequent } from '@retake/runner/command-line'
 import {
   NODE_PROGRAM_OPTIONS,
@@ -12,11 +12,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
 import { planFork } from '@retake/engine/plans'
-import { type Tape, defined, sumKnown } from '@retake/tape'
 import { cost, count, duration, plural } from '@retake/tape/present'
-import { checkContinuable } from '@retake/runner/agent'
-import { refuseProxyRun } from '@retake/runner/agent'
-import { requireTrust } from '@retake/runner/agent'
 import { checkPriced, confirmCost } from '@retake/runner/command-line'
 import { Interruption } from '@retake/runner/command-line'
 import {
@@ -31,8 +27,7 @@ import {
 } from '../compare/live-trials.js'
 import { project } from '@retake/runner/config'
 import { cliErrors } from '@retake/runner/errors'
-import { givenOracle, ORACLE_OPTIONS } from '@retake/runner/oracle'
-import { readOutcome } from '@retake/runner/oracle'
+import { givenOracle, ORACLE_OPTIONS, readOutcome } from '@retake/runner/oracle'
 import {
   fromHere,
   type Look,
@@ -41,8 +36,7 @@ import {
   tableLines,
   linesOf,
 } from '@retake/runner/terminal'
-import { comparisonFolderOf } from '@retake/runner/runs'
-import { findStep, viewRun } from '@retake/runner/runs'
+import { comparisonFolderOf, findStep, viewRun } from '@retake/runner/runs'
 
 const TIMES = 5
 const TIMEOUT_S = 300
@@ -126,7 +120,11 @@ To compare two runs, use \`retake diff\`.`,
     const costs = new Map(
       variants.map((variant) => [variant.name, tailCost(tape, step.seq, variant.model)]),
     )
-    const estimate = estimateOf(missing.map(({ variant }) => costs.get(variant.name)))
+    const missingCosts = missing.map(({ variant }) => costs.get(variant.name))
+    const estimate = {
+      tokens: missingCosts.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
+      ...defined({ costUsd: sumKnown(missingCosts.map((each) => each?.costUsd)) }),
+    }
     checkPriced(estimate, maxUsd)
     const price =
       estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd)}`
@@ -231,13 +229,6 @@ function readPrompt(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     throw cliErrors.RESPONSE_UNREADABLE(file, error)
-  }
-}
-
-function estimateOf(costs: readonly (ReturnType<typeof tailCost> | undefined)[]) {
-  return {
-    tokens: costs.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
-    ...defined({ costUsd: sumKnown(costs.map((each) => each?.costUsd)) }),
   }
 }
 

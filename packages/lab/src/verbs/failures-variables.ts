@@ -6,7 +6,7 @@ import {
   type SeparatedRuns,
   separateRuns,
 } from '../separate/separate-runs.js'
-import type { CapturedState, Tape } from '@retake/tape'
+
 import { plural } from '@retake/tape/present'
 import { attempt } from '@retake/tape/format'
 import { ALL_RUNS_OPTIONS, chooseRuns, inspectRuns, type SkippedRun } from '@retake/runner/debug'
@@ -56,8 +56,23 @@ one.`,
       skipped,
       jobs,
       async ({ tape, outcome }) => {
-        const states = await statesOf(tape, options.texts('node-arg'))
-        const values = states.flatMap((state) => valuesIn(state, tape))
+        const probe = { nodeArgs: options.texts('node-arg') }
+        // Captured once and stored beside the tape for later commands.
+        const states =
+          attempt(() => readStates(tape)) ??
+          (await withProbe(tape, probe, async (started) => {
+            const captured = await captureStates(started, viewRun(tape), 1)
+            writeStates(tape, captured)
+            return captured
+          }))
+        const frames = states.flatMap((state) => state.frames)
+        const values = frames.flatMap(({ location, variables }): ObservedValue[] => {
+          const file = path.relative(tape.details.cwd ?? '.', location.file)
+          const leaves = variables.flatMap(({ name, json }) =>
+            leavesOf(name, json, 0).slice(0, LEAVES_MAX),
+          )
+          return leaves.map((leaf) => ({ site: `${file}:${location.line}`, ...leaf }))
+        })
         return { id: tape.run.id, failed: outcome === 'failed', values }
       },
     )
@@ -68,31 +83,6 @@ one.`,
 } satisfies Verb
 
 const SIGNIFICANT = 0.05
-
-/** Captured once and stored beside the tape for later commands. */
-async function statesOf(
-  tape: Tape,
-  nodeArgs: readonly string[],
-): Promise<readonly CapturedState[]> {
-  const stored = attempt(() => readStates(tape))
-  if (stored !== undefined) return stored
-  return withProbe(tape, { nodeArgs }, async (probe) => {
-    const states = await captureStates(probe, viewRun(tape), 1)
-    writeStates(tape, states)
-    return states
-  })
-}
-
-function valuesIn({ frames }: CapturedState, { details: { cwd = '.' } }: Tape): ObservedValue[] {
-  return frames.flatMap(({ location, variables }) => {
-    const site = `${path.relative(cwd, location.file)}:${location.line}`
-    return variables.flatMap(({ name, json }) =>
-      leavesOf(name, json, 0)
-        .slice(0, LEAVES_MAX)
-        .map((leaf) => ({ site, ...leaf })),
-    )
-  })
-}
 
 function leavesOf(
   name: string,

@@ -2,9 +2,8 @@ import { tapesOf, writeOrReport } from '@retake/runner/verify'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ProvenFix } from '../proof/prove-fixes.js'
-import type { Tape } from '@retake/tape'
+import type { Tape, AppliedFixView } from '@retake/tape'
 import { cost } from '@retake/tape/present'
-import type { AppliedFixView } from '@retake/tape'
 import { sandboxMissing } from '@retake/runner/sandbox'
 import { confirmCost } from '@retake/runner/command-line'
 import { Interruption, NOT_TRIED } from '@retake/runner/command-line'
@@ -25,8 +24,7 @@ import { type FixOutcome, fixRun, type FixSettings } from '../fix/fix-run.js'
 import { AgentProject } from '../fix/project-copy.js'
 import { storeOutcome } from '../fix/stored-fix.js'
 import { applyFix } from '../fix/regression-test.js'
-import { givenOracle, ORACLE_OPTIONS } from '@retake/runner/oracle'
-import { readOutcome } from '@retake/runner/oracle'
+import { givenOracle, ORACLE_OPTIONS, readOutcome } from '@retake/runner/oracle'
 import { RunStore } from '@retake/runner/runs'
 import { type Look, lookOf, printable, Progress, promptOnTerminal } from '@retake/runner/terminal'
 
@@ -110,7 +108,18 @@ sandbox, otherwise 1.`,
       ])
       return 0
     }
-    if (instead === 'history') return history(here, options)
+    if (instead === 'history') {
+      const audit = here.audit()
+      options.print({ audit, applied: here.applied().map(({ id }) => id) }, () =>
+        audit.length === 0
+          ? ['No fix was applied in this project.']
+          : audit.map(
+              ({ at, action, title, files, by, why }) =>
+                `${at}  ${action.padEnd(9)}  ${printable(title)} (${files.join(', ')}), by ${by}${why === undefined ? '' : `: ${why}`}`,
+            ),
+      )
+      return 0
+    }
     if (instead === 'demo') return fixDemo(options)
     const cluster = options.text('cluster')
     if (cluster !== undefined) return fixCluster(cluster, options)
@@ -325,17 +334,4 @@ function fixCluster(id: string, options: Options): Promise<number> {
   if (newest === undefined) throw cliErrors.FIX_UNKNOWN_CLUSTER(id, [])
   const sibling = options.has('sibling') ? options.texts('sibling') : others.map(({ tape }) => tape)
   return fixTape(options.openRun(newest.id), options.with({ sibling }))
-}
-
-function history(fixes: AppliedFixes, options: Options): number {
-  const lines = fixes.audit()
-  options.print({ audit: lines, applied: fixes.applied().map(({ id }) => id) }, () =>
-    lines.length === 0
-      ? ['No fix was applied in this project.']
-      : lines.map(
-          ({ at, action, title, files, by, why }) =>
-            `${at}  ${action.padEnd(9)}  ${printable(title)} (${files.join(', ')}), by ${by}${why === undefined ? '' : `: ${why}`}`,
-        ),
-  )
-  return 0
 }

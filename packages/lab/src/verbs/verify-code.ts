@@ -200,11 +200,13 @@ const WORDS: Readonly<Record<CorpusStatus, string>> = {
 }
 
 /** Rows that need attention first. */
-const sorted = (verdicts: readonly CorpusVerdict[]): CorpusVerdict[] =>
-  verdicts.toSorted((a, b) => STATUSES.indexOf(a.status) - STATUSES.indexOf(b.status))
+const changedRows = (verdicts: readonly CorpusVerdict[]): CorpusVerdict[] =>
+  verdicts
+    .filter(({ status }) => status !== 'unchanged')
+    .toSorted((a, b) => STATUSES.indexOf(a.status) - STATUSES.indexOf(b.status))
 
 function corpusLines(verdicts: readonly CorpusVerdict[], line: string, { paint }: Look): string[] {
-  const shown = sorted(verdicts).filter(({ status }) => status !== 'unchanged')
+  const shown = changedRows(verdicts)
   return [
     ...shown.flatMap((verdict) => {
       const { status, name, tape, reason, site, diff = [], changedFiles = [] } = verdict
@@ -250,7 +252,7 @@ const ROWS_MAX = 100
 
 /** The result for a pull request: a summary line, a table of changes, and folded differences. */
 function markdownOf(verdicts: readonly CorpusVerdict[], line: string): string {
-  const shown = sorted(verdicts).filter(({ status }) => status !== 'unchanged')
+  const shown = changedRows(verdicts)
   const rows = shown.map(({ status, name, tape, reason }) => [
     WORDS[status],
     markdownText(name),

@@ -26,14 +26,27 @@ const missingValue = operator(
   (source, { facts: { property, message } }, { thrownAt: [at] }) => {
     if (at?.source !== source) return []
     if (typeof property === 'string') return missingMember(at, property)
-    return NOT_ITERABLE.test(String(message)) ? missingWhole(at) : []
+    if (!NOT_ITERABLE.test(String(message))) return []
+    // A missing list that is iterated, or a missing object that is destructured.
+    return WHOLES.flatMap(([type, field]) =>
+      source.ofType(type).flatMap((node) => {
+        const pattern = node.child('id')?.type ?? 'ArrayPattern'
+        const value = node.child(field)
+        if (node.line !== source.lineAt(at.offset) || !pattern.endsWith('Pattern') || !value)
+          return []
+        const edit = value.wrap('(', ` ?? ${pattern === 'ObjectPattern' ? '{}' : '[]'})`)
+        return [{ node: value, edit, title: `Treat a missing \`${value.text}\` as empty` }]
+      }),
+    )
   },
 )
 
 const missingMember = ({ source, offset }: SourceOffset, property: string): Proposal[] => {
-  const read = source
-    .ofType('MemberExpression')
-    .filter((node) => node.name === property || computedText(node) === property)
+  const read = source.ofType('MemberExpression').filter((node) => {
+    const { type, raw } = node.child('property')!
+    const isIndex = node.raw['computed'] === true && type === 'NumericLiteral'
+    return node.name === property || (isIndex && String(raw['value']) === property)
+  })
   const exact = read.filter((node) => node.child('property')!.isAround(offset))
   const line = source.lineAt(offset)
   const near =
@@ -45,32 +58,18 @@ const missingMember = ({ source, offset }: SourceOffset, property: string): Prop
       node.parent?.type === 'AssignmentExpression' && node.parent.child('left') === node
     const gap = { start: object.end, end: node.child('property')!.start }
     const access = node.raw['computed'] === true ? '?.[' : '?.'
-    return [
-      ...(empty === undefined
-        ? []
-        : [
-            {
-              node,
-              edit: object.replace(`(${object.text} ?? ${empty})`),
-              title: `Treat a missing \`${object.text}\` as empty`,
-            },
-          ]),
-      ...(isTarget
-        ? []
-        : [
-            {
-              node,
-              edit: source.edit().replace(gap, access),
-              title: `Allow \`${object.text}\` to be missing`,
-            },
-          ]),
-    ]
+    const asEmpty = {
+      node,
+      edit: object.replace(`(${object.text} ?? ${empty})`),
+      title: `Treat a missing \`${object.text}\` as empty`,
+    }
+    const optional = {
+      node,
+      edit: source.edit().replace(gap, access),
+      title: `Allow \`${object.text}\` to be missing`,
+    }
+    return [...(empty === undefined ? [] : [asEmpty]), ...(isTarget ? [] : [optional])]
   })
-}
-
-const computedText = (node: SyntaxNode): string | undefined => {
-  const property = node.raw['computed'] === true ? node.child('property') : undefined
-  return property?.type === 'NumericLiteral' ? String(property.raw['value']) : undefined
 }
 
 const WHOLES = [
@@ -78,19 +77,6 @@ const WHOLES = [
   ['SpreadElement', 'argument'],
   ['VariableDeclarator', 'init'],
 ] as const
-
-/** For a missing list that is iterated, or a missing object that is destructured. */
-const missingWhole = ({ source, offset }: SourceOffset): Proposal[] =>
-  WHOLES.flatMap(([type, field]) =>
-    source.ofType(type).flatMap((node) => {
-      const pattern = node.child('id')?.type ?? 'ArrayPattern'
-      const value = node.child(field)
-      if (node.line !== source.lineAt(offset) || !pattern.endsWith('Pattern') || !value) return []
-      const empty = pattern === 'ObjectPattern' ? '{}' : '[]'
-      const edit = value.wrap('(', ` ?? ${empty})`)
-      return [{ node: value, edit, title: `Treat a missing \`${value.text}\` as empty` }]
-    }),
-  )
 
 /** Awaits a call of the project's own async function whose promise is used as a value. */
 const missingAwait = operator(

@@ -123,32 +123,31 @@ const stripInjectedText = operator(
   'strip-injected-text',
   'context',
   (context) => symptomsOf(context, 'untrusted-text').slice(0, 1),
-  (source) =>
-    [...toolAnswers(source), ...quotedTexts(source)].map(({ content: node, isShorthand }) => ({
+  (source) => {
+    // Message contents that are computed rather than written by the agent's author.
+    const quoted = source
+      .ofType('ObjectProperty')
+      .filter((node) => /^(?:content|prompt|input)$/.test(node.child('key')?.name ?? ''))
+      .flatMap((node) => {
+        const content = node.child('value')
+        const role = node.parent
+          ?.children('properties')
+          .find((each) => each.child('key')?.name === 'role')
+        const said = role?.child('value')?.raw['value']
+        if (content === undefined || (said !== undefined && said !== 'user')) return []
+        const isWritten = /^(?:(?:String|Numeric)Literal|(?:Array|Object)Expression)$/
+        const isShorthand = node.raw['shorthand'] === true
+        return isWritten.test(content.type) ? [] : [{ content, isShorthand }]
+      })
+    return [...toolAnswers(source), ...quoted].map(({ content: node, isShorthand }) => ({
       node,
       edit: source.editWith(WITHOUT_INSTRUCTIONS, (name) =>
         node.replace(`${isShorthand ? `${node.text}: ` : ''}${name}(${node.text})`),
       ),
       title: 'Remove sentences that give the model instructions',
-    })),
+    }))
+  },
 )
-
-/** Message contents that are computed rather than written by the agent's author. */
-const quotedTexts = (source: ParsedSource) =>
-  source
-    .ofType('ObjectProperty')
-    .filter((node) => /^(?:content|prompt|input)$/.test(node.child('key')?.name ?? ''))
-    .flatMap((node) => {
-      const content = node.child('value')
-      const role = node.parent
-        ?.children('properties')
-        .find((each) => each.child('key')?.name === 'role')
-      const said = role?.child('value')?.raw['value']
-      if (content === undefined || (said !== undefined && said !== 'user')) return []
-      const isWritten = /^(?:(?:String|Numeric)Literal|(?:Array|Object)Expression)$/
-      const isShorthand = node.raw['shorthand'] === true
-      return isWritten.test(content.type) ? [] : [{ content, isShorthand }]
-    })
 
 const WITHOUT_INSTRUCTIONS = `
 /** Removes sentences that address a model: tool results are data, not instructions. */

@@ -1,7 +1,7 @@
 import { findPrice, PRICES, type RunView } from '@retake/tape'
-import { findSite, type ParsedSource, type SyntaxNode } from '../source-text.js'
+import { findSite } from '../source-text.js'
 import { leafOf, type Symptom } from '../symptoms.js'
-import { numericSettings, operator, type Operator, type Proposal, symptomsOf } from './operator.js'
+import { numericSettings, operator, type Operator, symptomsOf } from './operator.js'
 
 const MAX_TOKENS = /^max_?(?:output_?|completion_?|new_?)?tokens$|^num_?predict$/i
 const MIN_TOKENS = 2048
@@ -31,35 +31,33 @@ const lowerTemperature = operator(
     const settings = sources
       .flatMap((each) => numericSettings(each, /^temperature$/i))
       .filter(({ value }) => value > 0)
-    if (settings.length === 0)
-      return modelOptions(source, findSite(sources, symptom.site)).map((node) => ({
+    if (settings.length > 0)
+      return settings
+        .filter(({ node }) => node.source === source)
+        .map(({ node, value }) => ({
+          node,
+          edit: node.replace('0'),
+          title: `Lower the temperature from ${value} to 0`,
+        }))
+    const at = findSite(sources, symptom.site)
+    // Options of requests to models: objects with a model and a conversation.
+    return source
+      .ofType('ObjectExpression')
+      .filter(
+        ({ propertyNames: names, around }) =>
+          names.includes('model') &&
+          names.some((name) => /^(?:messages|input|prompt|contents|system)$/.test(name)) &&
+          !names.includes('temperature') &&
+          (at?.source !== source ||
+            around.some((each) => each.type === 'CallExpression' && each.isAround(at.offset))),
+      )
+      .map((node) => ({
         node,
         edit: node.children('properties')[0]!.insertBefore('temperature: 0, '),
         title: 'Set the temperature to 0',
       }))
-    return settings
-      .filter(({ node }) => node.source === source)
-      .map(({ node, value }) => ({
-        node,
-        edit: node.replace('0'),
-        title: `Lower the temperature from ${value} to 0`,
-      }))
   },
 )
-
-/** Options of requests to models: objects with a model and a conversation. */
-const modelOptions = (source: ParsedSource, at: ReturnType<typeof findSite>): SyntaxNode[] =>
-  source.ofType('ObjectExpression').filter(({ propertyNames: names, around }) => {
-    const isRequest =
-      names.includes('model') &&
-      names.some((name) => /^(?:messages|input|prompt|contents|system)$/.test(name)) &&
-      !names.includes('temperature')
-    return (
-      isRequest &&
-      (at?.source !== source ||
-        around.some((each) => each.type === 'CallExpression' && each.isAround(at.offset)))
-    )
-  })
 
 /** Replaces a model that the provider no longer offers. */
 const modelFallback = operator(
@@ -71,14 +69,10 @@ const modelFallback = operator(
     if (typeof missing !== 'string') return []
     // Models of the same provider that answered, then the known model with the most similar name.
     const { run, earlier = [], sources } = context
-    const {
-      facts: { provider },
-    } = symptom
     const answered = [run, ...earlier]
       .flatMap((each) => each.steps)
-      .filter(
-        (step) => step.kind === 'model' && step.state === 'done' && step.provider === provider,
-      )
+      .filter(({ kind, state }) => kind === 'model' && state === 'done')
+      .filter(({ provider }) => provider === symptom.facts['provider'])
       .flatMap(({ model }) => model ?? [])
     const mentioned = sources
       .flatMap((source) => source.ofType('StringLiteral').map((node) => node.name!))
@@ -172,41 +166,35 @@ const limitConcurrency = operator(
   'limit-concurrency',
   'lifecycle',
   ({ symptoms, run }) => concurrentRefusals(symptoms, run),
-  (source, { evidence }) =>
-    [...collectedInTurn(source), ...mappedInTurn(source)].map((each) => ({
-      ...each,
-      why: `${evidence} Other requests were in progress.`,
-    })),
+  (source, { evidence }) => {
+    const all = source.calls('Promise.all')
+    // Awaits each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`.
+    const lists = all.map(({ args }) => args[0]?.name)
+    const collected = source.ofType('CallExpression').flatMap((node) => {
+      const [pushed] = node.args
+      const isCollected =
+        node.callee?.name === 'push' &&
+        lists.includes(node.callee.object?.name ?? '') &&
+        node.around.some((each) => each.isLoop)
+      if (!isCollected || pushed?.type !== 'CallExpression' || !node.canAwait) return []
+      const edit = pushed.insertBefore('await ')
+      return [{ node: pushed, edit, title: 'Wait for each request before the next one' }]
+    })
+    // Awaits each promise of `Promise.all(items.map(…))` before the next call.
+    const mapped = all.flatMap((node) => {
+      const [call] = node.args
+      const [callback] = call?.args ?? []
+      const { name: method, object } = call?.callee ?? {}
+      if (call?.type !== 'CallExpression' || method !== 'map' || callback === undefined) return []
+      const edit = source.editWith(MAP_IN_TURN, (name) =>
+        node.replace(`${name}(${object!.text}, ${callback.text})`),
+      )
+      return [{ node, edit, title: 'Send requests one at a time' }]
+    })
+    const why = `${evidence} Other requests were in progress.`
+    return [...collected, ...mapped].map((each) => ({ ...each, why }))
+  },
 )
-
-/** Awaits each promise of `Promise.all(items.map(…))` before the next call. */
-const mappedInTurn = (source: ParsedSource): Proposal[] =>
-  source.calls('Promise.all').flatMap((node) => {
-    const [mapped] = node.args
-    const [callback] = mapped?.args ?? []
-    if (mapped?.type !== 'CallExpression' || callback === undefined) return []
-    const { callee } = mapped
-    if (callee?.name !== 'map') return []
-    const edit = source.editWith(MAP_IN_TURN, (name) =>
-      node.replace(`${name}(${callee.object!.text}, ${callback.text})`),
-    )
-    return [{ node, edit, title: 'Send requests one at a time' }]
-  })
-
-/** Awaits each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`. */
-const collectedInTurn = (source: ParsedSource): Proposal[] => {
-  const lists = source.calls('Promise.all').map(({ args }) => args[0]?.name)
-  return source.ofType('CallExpression').flatMap((node) => {
-    const [pushed] = node.args
-    const isCollected =
-      node.callee?.name === 'push' &&
-      lists.includes(node.callee.object?.name ?? '') &&
-      node.around.some((each) => each.isLoop)
-    if (!isCollected || pushed?.type !== 'CallExpression' || !node.canAwait) return []
-    const edit = pushed.insertBefore('await ')
-    return [{ node: pushed, edit, title: 'Wait for each request before the next one' }]
-  })
-}
 
 /** Requests that were rate-limited while others of their kind were in progress. */
 export const concurrentRefusals = (

@@ -1,5 +1,5 @@
 import type { FileEdit, SourceFile } from '../candidates.js'
-import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '../source-text.js'
+import { findSite, type ParsedSource, type SourceEdit } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
 import {
   candidateOf,
@@ -214,17 +214,11 @@ const suspectCalls = (context: OperatorContext) => {
   })
 }
 
-interface RulePosition {
-  readonly node: SyntaxNode
-  readonly at: number
-  readonly write: (rule: string) => string
-}
-
 /**
  * Where rules can be inserted: the rules of a policy, or the options of a guard without rules. The
  * first matching rule decides.
  */
-const rulePositions = (source: ParsedSource): RulePosition[] => [
+const rulePositions = (source: ParsedSource) => [
   ...source.ofType('ObjectProperty').flatMap((node) => {
     const list = node.child('key')?.name === 'rules' ? node.child('value') : undefined
     if (list?.type !== 'ArrayExpression' || !node.parent?.propertyNames.includes('name')) return []

@@ -62,8 +62,16 @@ const dispatchOf = (value: SyntaxNode | undefined, before: number, depth = 0): D
       return next(value.child('expression'))
     case 'LogicalExpression':
       return next(value.child('left'))
-    case 'Identifier':
-      return next(lastValueOf(value, before))
+    case 'Identifier': {
+      // The last value assigned to the variable before the position.
+      const last = value.source
+        .ofType('VariableDeclarator', 'AssignmentExpression')
+        .findLast((node) => {
+          const target = node.child('id') ?? node.child('left')
+          return target?.type === 'Identifier' && target.name === value.name && node.start < before
+        })
+      return next(last?.child('init') ?? last?.child('right'))
+    }
     case 'CallExpression': {
       const callee = value.callee?.text
       if (callee === 'JSON.stringify') return { ...next(value.args[0]), isText: false }
@@ -73,15 +81,6 @@ const dispatchOf = (value: SyntaxNode | undefined, before: number, depth = 0): D
     default:
       return NO_DISPATCH
   }
-}
-
-/** The last value assigned to a variable before a position. */
-const lastValueOf = ({ source, name }: SyntaxNode, before: number): SyntaxNode | undefined => {
-  const last = source.ofType('VariableDeclarator', 'AssignmentExpression').findLast((node) => {
-    const target = node.child('id') ?? node.child('left')
-    return target?.type === 'Identifier' && target.name === name && node.start < before
-  })
-  return last?.child('init') ?? last?.child('right')
 }
 
 /** The outermost loop around a node within its function. Looks through callbacks. */

@@ -12,7 +12,7 @@ import {
   symptomsOf,
   thrown,
 } from './operator.js'
-import { statementAround, type ToolAnswer, toolAnswers } from './tool-loop.js'
+import { statementAround, toolAnswers } from './tool-loop.js'
 
 // ── Arguments ───────────────────────────────────────────────────────────────
 
@@ -25,7 +25,19 @@ const coerceArguments = operator(
     const types = argumentTypes(facts['tools'] as readonly ToolSchema[])
     if (types.length === 0) return []
     const typesText = types.map(([name, type]) => `${objectKey(name)}: '${type}'`).join(', ')
-    return argumentExpressions(source).map((node) => ({
+    // Expressions with the arguments of a tool call, such as `block.input`.
+    const parsed = source
+      .calls('JSON.parse')
+      .filter((node) => /arguments|\bargs\b|\binput\b/i.test((node.args[0] ?? node).text))
+    const read = source
+      .ofType('MemberExpression')
+      .filter(
+        (node) =>
+          node.name === 'input' &&
+          /^(?:CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
+          node.parent?.callee !== node,
+      )
+    return [...parsed, ...read].map((node) => ({
       node,
       edit: source.editWith(COERCE_ARGUMENTS, (name) =>
         node.wrap(`${name}(`, `, { ${typesText} })`),
@@ -48,21 +60,6 @@ const argumentTypes = (tools: readonly ToolSchema[]): [name: string, type: strin
     type === undefined || others.length > 0 ? [] : [[name, type]],
   )
 }
-
-/** Expressions with the arguments of a tool call, such as `block.input`. */
-const argumentExpressions = (source: ParsedSource): SyntaxNode[] => [
-  ...source
-    .calls('JSON.parse')
-    .filter((node) => /arguments|\bargs\b|\binput\b/i.test((node.args[0] ?? node).text)),
-  ...source
-    .ofType('MemberExpression')
-    .filter(
-      (node) =>
-        node.name === 'input' &&
-        /^(?:CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
-        node.parent?.callee !== node,
-    ),
-]
 
 const COERCE_ARGUMENTS = `
 /** Converts arguments that a model sent with another type or spelling. */
@@ -157,33 +154,24 @@ const throwsToAnswers = (
   const loop = node.around.findLast((each) => each.isLoop)
   const inLoop = toolAnswers(source).find((answer) => loop?.isAround(answer.message.start))
   if (inLoop !== undefined) {
-    const edit = answerInLoop(inLoop, node, said)
-    return edit === undefined ? [] : [{ node, edit }]
+    // Adds the same message as for any other call, with the error as its content.
+    const { message: sent, content, isShorthand } = inLoop
+    const push = source.ofType('CallExpression').find(({ args }) => args.includes(sent))
+    if (push === undefined) return []
+    const value = `JSON.stringify({ error: ${said} })`
+    const answer =
+      push.text.slice(0, content.start - push.start) +
+      (isShorthand ? `${content.text}: ${value}` : value) +
+      push.text.slice(content.end - push.start)
+    const { indent } = node
+    const isInBlock = node.parent?.type === 'BlockStatement'
+    const statements = `${answer}\n${indent}${isInBlock ? '' : '  '}continue`
+    const block = `{\n${indent}  ${statements}\n${indent}}`
+    return [{ node, edit: node.replace(isInBlock ? statements : block) }]
   }
   if (node.functionAround === undefined) return []
   const isText = sources.flatMap(toolAnswers).every((answer) => answer.isText)
   return [{ node, edit: node.replace(`return ${isText ? said : `{ error: ${said} }`}`) }]
-}
-
-/** Adds the same message as for any other call, with the error as its content. */
-const answerInLoop = (
-  { message, content, isShorthand }: ToolAnswer,
-  node: SyntaxNode,
-  said: string,
-): SourceEdit | undefined => {
-  const push = message.source.ofType('CallExpression').find(({ args }) => args.includes(message))
-  if (push === undefined) return undefined
-  const call = push.text
-  const from = content.start - push.start
-  const value = `JSON.stringify({ error: ${said} })`
-  const answer =
-    call.slice(0, from) +
-    (isShorthand ? `${content.text}: ${value}` : value) +
-    call.slice(from + content.end - content.start)
-  const { indent } = node
-  const isInBlock = node.parent?.type === 'BlockStatement'
-  const statements = `${answer}\n${indent}${isInBlock ? '' : '  '}continue`
-  return node.replace(isInBlock ? statements : `{\n${indent}  ${statements}\n${indent}}`)
 }
 
 // ── Errors and results ──────────────────────────────────────────────────────
@@ -195,7 +183,19 @@ const argumentErrorToModel = operator(
   thrown,
   (source, { evidence }, context) =>
     toolAnswers(source).flatMap(({ dispatch: node, isAwaited, isText }): Proposal[] => {
-      if (node === undefined || !isReached(context, node)) return []
+      if (node === undefined) return []
+      const message = context.error?.message
+      // The error passed through the dispatch, or a tool failed with this error.
+      const isReached =
+        isThrownIn(context, statementAround(node)) ||
+        context.steps.some(
+          ({ step, errorText }) =>
+            step.kind === 'tool' &&
+            step.state === 'failed' &&
+            message !== undefined &&
+            errorText.includes(message),
+        )
+      if (!isReached) return []
       const awaits = /\bawait\b/.test(node.text)
       const helper = orError({ isAsync: isAwaited || awaits, isText })
       return [
@@ -210,21 +210,6 @@ const argumentErrorToModel = operator(
       ]
     }),
 )
-
-/** True if the error passed through a dispatch, or if a tool failed with this error. */
-const isReached = (context: OperatorContext, dispatch: SyntaxNode): boolean => {
-  const message = context.error?.message
-  return (
-    isThrownIn(context, statementAround(dispatch)) ||
-    context.steps.some(
-      ({ step, errorText }) =>
-        step.kind === 'tool' &&
-        step.state === 'failed' &&
-        message !== undefined &&
-        errorText.includes(message),
-    )
-  )
-}
 
 const orError = ({ isAsync, isText }: { isAsync: boolean; isText: boolean }): string => `
 /** Result of a tool, or its error for the model to read. */

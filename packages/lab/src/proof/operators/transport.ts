@@ -30,14 +30,21 @@ const honourRetryAfter = operator(
     symptomsOf(context, 'rate-limit', 'server-error').filter(
       ({ class: kind, facts }) => kind === 'rate-limit' || facts['isTransient'] === true,
     ),
-  (source, symptom, context) =>
-    [
-      ...retriesOfClients(source, symptom, context),
-      ...(isSourceOf(context, source, symptom) ? retriesOfFetch(source, symptom, context) : []),
-    ].map((each) => ({
+  (source, symptom, context) => {
+    const found = findSite(context.sources, symptom.site)
+    const calls = isSourceOf(context, source, symptom) ? source.calls('fetch') : []
+    const here = calls.filter((node) => found === undefined || node.isAround(found.offset))
+    const fetches = withPlacebo(here, calls, (node) => ({
+      node,
+      edit: source.editWith(FETCH_WITH_RETRY, (name) => node.callee!.replace(name)),
+      title: 'Wait as long as the server asks, then retry,',
+    }))
+    const why = `${symptom.evidence} The agent gave up instead of waiting.`
+    return [...retriesOfClients(source, symptom, context), ...fetches].map((each) => ({
       ...each,
-      why: `${symptom.evidence} The agent gave up instead of waiting.`,
-    })),
+      why,
+    }))
+  },
 )
 
 const retriesOfClients = (
@@ -81,21 +88,6 @@ const withOption = (call: SyntaxNode, option: string): SourceEdit => {
   if (first.type !== 'ObjectExpression') return edit
   const isEmpty = first.children('properties').length === 0
   return edit.insert(first.start + 1, ` ${option}${isEmpty ? ' ' : ','}`)
-}
-
-const retriesOfFetch = (
-  source: ParsedSource,
-  { site }: Symptom,
-  { sources }: OperatorContext,
-): Proposal[] => {
-  const found = findSite(sources, site)
-  const calls = source.calls('fetch')
-  const here = calls.filter((node) => found === undefined || node.isAround(found.offset))
-  return withPlacebo(here, calls, (node) => ({
-    node,
-    edit: source.editWith(FETCH_WITH_RETRY, (name) => node.callee!.replace(name)),
-    title: 'Wait as long as the server asks, then retry,',
-  }))
 }
 
 /** Pairs each proposal with a placebo: the same change at an unrelated location. */
@@ -145,13 +137,12 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
     // The unit is not known: small numbers may be seconds.
     const raised = Math.min(MAX_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
     const title = `Raise the time limit from ${value} to ${raised}`
-    return [{ node: node!, edit: node!.replace(grouped(raised)), title }]
+    // With digit separators: `60_000`.
+    const digits = String(raised)
+    const grouped = digits.length < 5 ? digits : digits.replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
+    return [{ node: node!, edit: node!.replace(grouped), title }]
   })
 })
-
-/** With digit separators: `60_000`. */
-const grouped = (value: number): string =>
-  value < 10_000 ? String(value) : String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
 
 /** Parses JSON that a model wrapped in a code fence or words, or wrote with trailing commas. */
 const repairJson = operator(

@@ -72,12 +72,6 @@ type Finding = Pick<InputPart, 'role' | 'cause' | 'rate'>
 
 const EXCERPT_LENGTH = 160
 
-function inputPart(part: RequestPart, finding: Finding): InputPart {
-  const { path, speaker, locations } = part
-  const text = locations.map((location) => location.text).join(' ')
-  return { path, speaker, excerpt: excerptOf(text), ...finding }
-}
-
 function inputSpan(span: TextSpan, part: RequestPart, finding: Finding): InputSpan {
   const { path, text } = span.location
   const start = span.ranges[0]!.start
@@ -100,17 +94,6 @@ const excerptOf = (text: string) =>
       .trim(),
     EXCERPT_LENGTH,
   )
-
-function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
-  return defined({
-    asked: some.asked + more.asked,
-    served: some.served + more.served,
-    undefined: some.undefined + more.undefined,
-    liveSteps: some.liveSteps + more.liveSteps,
-    tokens: sumKnown(some.tokens, more.tokens),
-    costUsd: sumKnown(some.costUsd, more.costUsd),
-  })
-}
 
 const NO_FORKS: ForkCounts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }
 
@@ -190,7 +173,10 @@ class SpanSearch {
       step: this.options.step,
       verdict: found.verdict,
       ...(found.verdict === 'attributed' ? {} : { why: whyNot(found) }),
-      messages: parts.map((part, index) => inputPart(part, findingAt(found, index))),
+      messages: parts.map(({ path, speaker, locations }, index) => {
+        const text = locations.map((location) => location.text).join(' ')
+        return { path, speaker, excerpt: excerptOf(text), ...findingAt(found, index) }
+      }),
       spans,
       forks: this.forks,
       notes: [...this.notes],
@@ -262,7 +248,15 @@ class SpanSearch {
       ...(labels ? { labels } : {}),
       onProgress: (progress) => onProgress?.({ ...progress, forks: before.asked + progress.forks }),
     })
-    this.forks = sumForks(before, found.forks)
+    const { asked, served, undefined: undecided, liveSteps, tokens, costUsd } = found.forks
+    this.forks = defined({
+      asked: before.asked + asked,
+      served: before.served + served,
+      undefined: before.undefined + undecided,
+      liveSteps: before.liveSteps + liveSteps,
+      tokens: sumKnown(before.tokens, tokens),
+      costUsd: sumKnown(before.costUsd, costUsd),
+    })
     return found
   }
 }

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { maskRequest, MASK_TEXT } from './split-input.js'
-import { splitInput } from './split-input.js'
+import { maskRequest, MASK_TEXT, splitInput, wholeSpans, type TextSpan } from './split-input.js'
 import { splitText } from './blame-spans.js'
-import { wholeSpans, type TextSpan } from './split-input.js'
 
 const chat = {
   model: 'm',

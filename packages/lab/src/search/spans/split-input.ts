@@ -92,19 +92,14 @@ export function maskRequest(request: unknown, spans: readonly TextSpan[]): unkno
   }
   let masked = request
   for (const { location, ranges } of byPath.values()) {
-    const text = maskText(location.text, ranges)
+    const isJson = isJsonText(location.text)
+    let { text } = location
+    // Ranges refer to the original text, so the last one is masked first.
+    for (const { start, end } of ranges.toSorted((a, b) => b.start - a.start)) {
+      const neutral = isJson ? maskJson(text.slice(start, end), MASK_TEXT) : MASK_TEXT
+      text = text.slice(0, start) + neutral + text.slice(end)
+    }
     masked = setPath(masked, location.path, location.isValue ? (JSON.parse(text) as unknown) : text)
-  }
-  return masked
-}
-
-/** Ranges refer to the original text and must not overlap. */
-function maskText(text: string, ranges: readonly Range[]): string {
-  const isJson = isJsonText(text)
-  let masked = text
-  for (const { start, end } of ranges.toSorted((a, b) => b.start - a.start)) {
-    const neutral = isJson ? maskJson(masked.slice(start, end), MASK_TEXT) : MASK_TEXT
-    masked = masked.slice(0, start) + neutral + masked.slice(end)
   }
   return masked
 }
