@@ -4,17 +4,20 @@ import { makeReport, REPORT_MARK, type ReportContent } from './make-report.js'
 import type { SourceExcerpt } from '../model/run-source.js'
 import { project } from '@retake/runner/config'
 import type { Pattern } from '@retake/engine/runs'
-import { maskFindings, maskStates } from '@retake/runner/privacy'
-import { refuseSecrets } from '@retake/runner/privacy'
-import { redactRun, tapeLineage } from '@retake/runner/privacy'
+import {
+  maskFindings,
+  maskStates,
+  refuseSecrets,
+  redactRun,
+  tapeLineage,
+  rewriteLineage,
+} from '@retake/runner/privacy'
 import type { ViewerPart } from '@retake/runner/command-line'
 import { version } from '@retake/runner/package-root'
-import { statusOf } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { statusOf, viewRun } from '@retake/runner/runs'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
-import { rewriteLineage } from '@retake/runner/privacy'
 
 import { readStates } from '@retake/runner/debug'
 import { sourceNear } from '../ui/runs/source-near.js'

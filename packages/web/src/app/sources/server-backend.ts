@@ -1,12 +1,11 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { Abilities, ParentPage, RepositoryChange } from '../../api/run-repository.js'
-import type { RunCard } from '@retake/tape'
+import { type RunCard, setNewest } from '@retake/tape'
 import type { Explained, RunHead, RunSource, UnreadableRun } from '../../model/run-source.js'
 import { viewerBase } from './address.js'
 import { BackendError } from './backend-error.js'
 import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
 import { ServerConnection } from './server-connection.js'
-import { setNewest } from '@retake/tape'
 
 /** A path below `/api`, with escaped values. */
 const url = (parts: TemplateStringsArray, ...values: readonly (string | number)[]): string =>

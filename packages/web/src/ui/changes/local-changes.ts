@@ -1,7 +1,16 @@
 import { planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
 import type { Abilities, BranchNodeView, RunActions, Job } from '../../api/run-repository.js'
-import type { RunStore } from '@retake/runner/runs'
+import {
+  type RunStore,
+  type BranchNode,
+  branchTree,
+  changeText,
+  howText,
+  type OwnNode,
+  readNode,
+  readBranchRun,
+} from '@retake/runner/runs'
 import { editableOf, planOf } from './plan-change.js'
 import { factsView, LocalJobs } from './jobs.js'
 import { FileCache, openFinished, openStored, withMark } from '../runs/run-models.js'
@@ -12,15 +21,6 @@ import { explainOrThrow } from '@retake/runner/command-line'
 import { replayAgent, startOf } from '@retake/runner/agent'
 import { runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
 import { fromHere } from '@retake/runner/terminal'
-import {
-  type BranchNode,
-  branchTree,
-  changeText,
-  howText,
-  type OwnNode,
-  readNode,
-  readBranchRun,
-} from '@retake/runner/runs'
 
 /** Maximum length of a shown edit; `branch.edits` has the whole edit. */
 const EDIT_MAX = 400

@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { PriceTable } from '@retake/tape'
+import type { PriceTable, RunComparison } from '@retake/tape'
 import type { Explained } from '../../model/run-source.js'
-import type { RunComparison } from '@retake/tape'
 import { project, useProject } from '@retake/runner/config'
 import { explainOrThrow } from '@retake/runner/command-line'
 import { RunStore } from '@retake/runner/runs'

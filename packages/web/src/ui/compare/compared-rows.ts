@@ -7,15 +7,18 @@ import {
   type StepDiff,
   type ValueDiff,
 } from '@retake/tape/diff'
-import { type RunView, type Step, type Tape, defined } from '@retake/tape'
-import type {
-  ComparedLine,
-  ComparedPrinted,
-  ComparedStep,
-  ComparedText,
-  RunComparison,
+import {
+  type RunView,
+  type Step,
+  type Tape,
+  defined,
+  type ComparedLine,
+  type ComparedPrinted,
+  type ComparedStep,
+  type ComparedText,
+  type RunComparison,
+  type RunCard,
 } from '@retake/tape'
-import type { RunCard } from '@retake/tape'
 import {
   descentText,
   locationOf,
@@ -24,9 +27,7 @@ import {
   valueSides,
 } from '@retake/runner/terminal'
 import { openStored } from '../runs/run-models.js'
-import type { RunStore } from '@retake/runner/runs'
-import { statusOf } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { type RunStore, statusOf, viewRun } from '@retake/runner/runs'
 
 const LINE_MAX = 2000
 

@@ -2,13 +2,17 @@ import { openIntactTape, openOwnTape, openTape } from '@retake/tape/node'
 import { RunModel } from '../../model/run-model.js'
 import { cliErrors } from '@retake/runner/errors'
 import type { RunStatus } from '@retake/tape/present'
-import { stampOf, type TapeStamp } from '@retake/runner/runs'
-import { isRecording, type RunStore } from '@retake/runner/runs'
-import { statusOf } from '@retake/runner/runs'
-import { readOptions } from '@retake/runner/runs'
+import {
+  stampOf,
+  type TapeStamp,
+  isRecording,
+  type RunStore,
+  statusOf,
+  readOptions,
+  tagsFileOf,
+} from '@retake/runner/runs'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { tagsFileOf } from '@retake/runner/runs'
 import { type Tape, setNewest } from '@retake/tape'
 
 /** Changes when one of the files is written, replaced or removed. Does not read content. */

@@ -1,8 +1,7 @@
 import { findingsPath } from '@retake/runner/runs'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Tape, setNewest, attempt } from '@retake/tape'
-import { readRunBlame } from '@retake/tape'
+import { type Tape, setNewest, attempt, readRunBlame } from '@retake/tape'
 
 import { FileCache, stampText } from './run-models.js'
 

@@ -1,4 +1,4 @@
-import { capturedState } from '@retake/runner/debug'
+import { capturedState, checkExpression, spawnProbe } from '@retake/runner/debug'
 import { randomUUID } from 'node:crypto'
 import type { CapturedState, Tape } from '@retake/tape'
 import { compareStates } from '../../model/state-view.js'
@@ -17,11 +17,8 @@ import {
   type StoppedPosition,
   Timeline,
 } from '@retake/engine/inspect'
-import { changedSources, movedHere, sourceFiles } from '@retake/runner/agent'
-import { checkExpression } from '@retake/runner/debug'
+import { changedSources, movedHere, sourceFiles, startOf } from '@retake/runner/agent'
 import { fromHere } from '@retake/runner/terminal'
-import { spawnProbe } from '@retake/runner/debug'
-import { startOf } from '@retake/runner/agent'
 import { viewRun } from '@retake/runner/runs'
 import { stampText } from '../runs/run-models.js'
 
