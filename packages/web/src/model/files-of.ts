@@ -1,5 +1,4 @@
 import {
-  type CallEvent,
   fileEffect,
   type FileEffect,
   type ResultEvent,
@@ -14,32 +13,24 @@ const LINE = 2000
 
 /** File operations in order. Does not read bodies. */
 export const filesOf = (tape: Tape, view: RunView): FileTouch[] =>
-  view.fileCalls.map(({ call, result }) =>
-    touchOf(tape, call, result, view.stepBefore(call.seq)?.label),
-  )
-
-function touchOf(
-  tape: Tape,
-  { seq, at, name, title = '' }: CallEvent,
-  result: ResultEvent | undefined,
-  step: string | undefined,
-): FileTouch {
-  const effect = fileEffect(name)
-  const access = effect === undefined ? 'other' : ACCESS[effect]
-  const error = result?.error
-  const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
-  return {
-    seq,
-    at,
-    call: name,
-    access,
-    path: cutText(plainPath(access === 'write' ? withoutOptions(title) : title), LINE),
-    ok: error === undefined,
-    ...(error && { error: cutText(String(error.code ?? error.message), LINE) }),
-    ...(bytes !== undefined && { bytes }),
-    step,
-  }
-}
+  view.fileCalls.map(({ call: { seq, at, name, title = '' }, result }) => {
+    const effect = fileEffect(name)
+    const access = effect === undefined ? 'other' : ACCESS[effect]
+    const error = result?.error
+    const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
+    const path = access === 'write' ? withoutOptions(title) : title
+    return {
+      seq,
+      at,
+      call: name,
+      access,
+      path: cutText(path.startsWith('file://') ? pathOf(path) : path, LINE),
+      ok: error === undefined,
+      ...(error && { error: cutText(String(error.code ?? error.message), LINE) }),
+      ...(bytes !== undefined && { bytes }),
+      step: view.stepBefore(seq)?.label,
+    }
+  })
 
 /** The data of a write is the body of the call; the data of a read is the body of its result. */
 function bytesOf(
@@ -66,8 +57,6 @@ const ACCESS: Readonly<Record<FileEffect, SourceAccess>> = {
   open: 'other',
   flush: 'other',
 }
-
-const plainPath = (path: string): string => (path.startsWith('file://') ? pathOf(path) : path)
 
 /** Removes the options of a write, which follow the path as JSON. */
 function withoutOptions(title: string): string {

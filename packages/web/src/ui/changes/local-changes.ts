@@ -103,17 +103,12 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
 
 /** Actions that a run allows here, or why not. Credentials are checked when something goes live. */
 export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
-  const can = status === 'recording' ? 'It is still being recorded.' : startable(tape)
-  return { fork: can, rerun: can, step: can }
-}
-
-function startable(tape: Tape): true | string {
+  let can: true | string = status === 'recording' ? 'It is still being recorded.' : true
   try {
-    startOf(tape)
-    return true
+    if (can === true) startOf(tape)
   } catch (error) {
-    const explained = explainOrThrow(error)
-    const { what, why, fix } = explained
-    return error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
+    const { what, why, fix } = explainOrThrow(error)
+    can = error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
   }
+  return { fork: can, rerun: can, step: can }
 }

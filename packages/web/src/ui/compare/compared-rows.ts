@@ -93,8 +93,10 @@ export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedSte
   const rows: ComparedStep[] = []
   let next = 0
   const takeSame = (isBefore: (pair: Pair) => boolean): void => {
-    for (let pair = same[next]; pair && isBefore(pair); pair = same[++next])
-      rows.push(sameRow(pair))
+    for (let pair = same[next]; pair && isBefore(pair); pair = same[++next]) {
+      const [{ label, title, kind }, right] = pair
+      rows.push({ a: label, b: right.label, title, kind, verdict: 'same', differences: [] })
+    }
   }
   for (const step of diff.steps) {
     const [inA, inB] = [step.a?.label, step.b?.label]
@@ -131,15 +133,6 @@ function samePairs(a: readonly Step[], b: readonly Step[], differing: readonly S
 
 const indexesOf = (steps: readonly Step[]): ReadonlyMap<string, number> =>
   new Map(steps.map(({ label }, index) => [label, index]))
-
-const sameRow = ([left, right]: Pair): ComparedStep => ({
-  a: left.label,
-  b: right.label,
-  title: left.title,
-  kind: left.kind,
-  verdict: 'same',
-  differences: [],
-})
 
 function differingRow({ change, a, b, fields, carried }: StepDiff): ComparedStep {
   const step = a ?? b

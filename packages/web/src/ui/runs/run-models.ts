@@ -121,18 +121,14 @@ export class RunModels {
       throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
     }
     let text = own.text
-    for (const parent of this.#ancestors(id)) text += `, ${stampText(this.store.pathOf(parent))}`
-    return text
-  }
-
-  /** Known ancestors: the parent of a run is known once it was read. */
-  *#ancestors(id: string): Generator<string> {
+    // Includes known ancestors: the parent of a run is known once it was read.
     const seen = new Set([id])
     for (let at = this.#parents.get(id); at !== undefined; at = this.#parents.get(at)) {
-      if (seen.has(at)) return
+      if (seen.has(at)) break
       seen.add(at)
-      yield at
+      text += `, ${stampText(this.store.pathOf(at))}`
     }
+    return text
   }
 
   #read(id: string, before: string): ReadRun {

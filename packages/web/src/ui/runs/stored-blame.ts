@@ -57,13 +57,11 @@ export class FailedChecks {
     const names = new Set(attempt(() => readdirSync(blames), []))
     return cards.map((card) => {
       const name = `${card.id}.json`
-      const isMarked = names.has(name) && this.#isReadable(path.join(blames, name), card.id)
+      const file = path.join(blames, name)
+      const read = () => readRunBlame(JSON.parse(readFileSync(file, 'utf8')) as unknown, card.id)
+      const isMarked =
+        names.has(name) && this.#readable.get(file, [file], () => attempt(read) !== undefined)
       return isMarked ? { ...card, failedCheck: true } : card
     })
-  }
-
-  #isReadable(file: string, run: string): boolean {
-    const read = () => readRunBlame(JSON.parse(readFileSync(file, 'utf8')) as unknown, run)
-    return this.#readable.get(file, [file], () => attempt(read) !== undefined)
   }
 }

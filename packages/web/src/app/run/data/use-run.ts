@@ -129,14 +129,12 @@ export class RunReader extends Store<Reading> {
     this.#change({ error: explained, ...(!isAnswer && { isLost: true }) })
     if (isAnswer) return
     const again = setTimeout(() => {
-      if (!signal.aborted && this.get().isLost) void this.#retry(signal)
+      if (signal.aborted || !this.get().isLost) return
+      void this.#readOn(signal).then(() => {
+        if (this.get().error === undefined) this.#change({ isLost: false })
+      })
     }, RETRY_MS)
     signal.addEventListener('abort', () => clearTimeout(again), { once: true })
-  }
-
-  async #retry(signal: AbortSignal): Promise<void> {
-    await this.#readOn(signal)
-    if (this.get().error === undefined) this.#change({ isLost: false })
   }
 
   #change(part: Partial<Reading>): void {
