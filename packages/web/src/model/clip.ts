@@ -41,26 +41,29 @@ export const clipMessages = (
 ): readonly Message[] =>
   messages.map(({ role, parts }) => ({
     role,
-    parts: parts.map((part) => clipPart(part, budget)),
+    parts: parts.map((part): MessagePart => {
+      switch (part.type) {
+        case 'text':
+        case 'reasoning':
+          return { ...part, text: budget.text(part.text) as string }
+        case 'tool_call': {
+          const { type, id, name, args } = part
+          return {
+            type,
+            id: cutText(id, LINE),
+            name: cutText(name, LINE),
+            args: clip(args, budget),
+          }
+        }
+        case 'tool_result':
+          return { ...part, id: cutText(part.id, LINE), content: clip(part.content, budget) }
+        case 'image':
+          return { ...part, source: cutText(part.source, HEADLINE) }
+        case 'other':
+          return { ...part, kind: cutText(part.kind, LINE), value: clip(part.value, budget) }
+      }
+    }),
   }))
-
-function clipPart(part: MessagePart, budget: ClipBudget): MessagePart {
-  switch (part.type) {
-    case 'text':
-    case 'reasoning':
-      return { ...part, text: budget.text(part.text) as string }
-    case 'tool_call': {
-      const { type, id, name, args } = part
-      return { type, id: cutText(id, LINE), name: cutText(name, LINE), args: clip(args, budget) }
-    }
-    case 'tool_result':
-      return { ...part, id: cutText(part.id, LINE), content: clip(part.content, budget) }
-    case 'image':
-      return { ...part, source: cutText(part.source, HEADLINE) }
-    case 'other':
-      return { ...part, kind: cutText(part.kind, LINE), value: clip(part.value, budget) }
-  }
-}
 
 export function clipMcp(exchange: McpExchange, budget = new ClipBudget()): McpExchange {
   const { server, method, id, params, result, error, notifications } = exchange

@@ -70,14 +70,8 @@ function deliverText(event: DeliverEvent, size: () => string): string {
   const { part, op, pipe, value, error } = event
   const where = pipe === undefined ? '' : ` on pipe ${pipe}`
   if (part === 'chunk') return `chunk, ${size()}, for event ${op}${where}`
-  const reported = error === undefined ? value : undefined
-  return [
-    `${part} of ${op}${where}`,
-    reported === undefined ? '' : valueText(reported),
-    error === undefined ? '' : errorText(error),
-  ]
-    .filter(Boolean)
-    .join(' · ')
+  const outcome = error === undefined ? value !== undefined && valueText(value) : errorText(error)
+  return [`${part} of ${op}${where}`, outcome].filter(Boolean).join(' · ')
 }
 
 const errorText = ({ name, message, code }: RecordedError): string =>

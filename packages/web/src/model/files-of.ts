@@ -1,4 +1,5 @@
 import {
+  attempt,
   fileEffect,
   type FileEffect,
   type ResultEvent,
@@ -18,7 +19,11 @@ export const filesOf = (tape: Tape, view: RunView): FileTouch[] =>
     const access = effect === undefined ? 'other' : ACCESS[effect]
     const error = result?.error
     const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
-    const path = access === 'write' ? withoutOptions(title) : title
+    // The options of a write follow the path as JSON.
+    const optionsAt = access === 'write' ? title.lastIndexOf(' [') : -1
+    const hasOptions =
+      optionsAt >= 0 && attempt(() => JSON.parse(title.slice(optionsAt)) as unknown) !== undefined
+    const path = hasOptions ? title.slice(0, optionsAt) : title
     return {
       seq,
       at,
@@ -56,16 +61,4 @@ const ACCESS: Readonly<Record<FileEffect, SourceAccess>> = {
   change: 'change',
   open: 'other',
   flush: 'other',
-}
-
-/** Removes the options of a write, which follow the path as JSON. */
-function withoutOptions(title: string): string {
-  const at = title.lastIndexOf(' [')
-  if (at < 0) return title
-  try {
-    JSON.parse(title.slice(at))
-    return title.slice(0, at)
-  } catch {
-    return title
-  }
 }

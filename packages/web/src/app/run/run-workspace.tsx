@@ -1,6 +1,6 @@
 import { count } from '@retake/tape/present'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { RunHead } from '../../model/run-source.js'
+
 import { useBlame } from '../blame/use-blame.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'

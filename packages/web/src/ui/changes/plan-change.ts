@@ -42,13 +42,10 @@ export function editableOf(tape: Tape, at: string): Editable {
 }
 
 function reading(name: 'answer' | 'request', read: () => EditableText | string): Editable {
-  const [value, why] =
-    name === 'answer'
-      ? (['answer', 'whyNoAnswer'] as const)
-      : (['request', 'whyNoRequest'] as const)
+  const why = name === 'answer' ? 'whyNoAnswer' : 'whyNoRequest'
   try {
     const found = read()
-    return typeof found === 'string' ? { [why]: found } : { [value]: found }
+    return typeof found === 'string' ? { [why]: found } : { [name]: found }
   } catch (error) {
     const explained = explainOrThrow(error)
     return { [why]: `${explained.what} ${explained.why}` }
@@ -121,11 +118,12 @@ function haveSameKeys(a: object, b: object): boolean {
 
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {
   const { response, requestText, ...rest } = request
-  return planFork(tape, {
-    ...rest,
-    ...(response !== undefined && answerChange(tape, request.at, response)),
-    ...(requestText !== undefined && requestChange(tape, request.at, requestText)),
-  })
+  const options = { ...rest, ...(response !== undefined && answerChange(tape, rest.at, response)) }
+  if (requestText === undefined) return planFork(tape, options)
+  const recorded = requestPayload(tape, stepOf(tape, rest.at))
+  const { edited, paths } = changeOf(recorded, requestText, `The request of step ${rest.at}`)
+  const change = paths === undefined ? { requestPayload: edited } : { request: paths }
+  return planFork(tape, { ...options, ...change })
 }
 
 /** An edited answer, as changes by path if these describe all of it. */
@@ -136,16 +134,6 @@ function answerChange(tape: Tape, at: string, text: string): Pick<ForkOptions, '
   const { edited, paths } = changeOf(recorded, text, `The answer of step ${at}`)
   if (event !== undefined) return { set: paths ?? { value: edited.data } }
   return paths === undefined ? { payload: edited } : { set: paths }
-}
-
-function requestChange(
-  tape: Tape,
-  at: string,
-  text: string,
-): Pick<ForkOptions, 'request' | 'requestPayload'> {
-  const recorded = requestPayload(tape, stepOf(tape, at))
-  const { edited, paths } = changeOf(recorded, text, `The request of step ${at}`)
-  return paths === undefined ? { requestPayload: edited } : { request: paths }
 }
 
 function changeOf(

@@ -128,12 +128,12 @@ export class RunReader extends Store<Reading> {
     const isAnswer = !TEMPORARY_ERRORS.has(explained.code)
     this.#change({ error: explained, ...(!isAnswer && { isLost: true }) })
     if (isAnswer) return
-    const again = setTimeout(() => {
+    const retry = async (): Promise<void> => {
       if (signal.aborted || !this.get().isLost) return
-      void this.#readOn(signal).then(() => {
-        if (this.get().error === undefined) this.#change({ isLost: false })
-      })
-    }, RETRY_MS)
+      await this.#readOn(signal)
+      if (this.get().error === undefined) this.#change({ isLost: false })
+    }
+    const again = setTimeout(() => void retry(), RETRY_MS)
     signal.addEventListener('abort', () => clearTimeout(again), { once: true })
   }
 
