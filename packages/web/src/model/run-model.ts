@@ -97,10 +97,7 @@ function streamOf(step: Step): AnswerFrames | undefined {
   const frames = step.answerFrames({ framesMax })
   if (frames.length < 2) return undefined
   return {
-    frames: frames.map(({ at, answer }) => ({
-      at: at - step.at,
-      answer: clipMessages(answer),
-    })),
+    frames: frames.map(({ at, answer }) => ({ at: at - step.at, answer: clipMessages(answer) })),
     chunks,
   }
 }

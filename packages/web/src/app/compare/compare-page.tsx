@@ -1,4 +1,4 @@
-import { type DiffLine, diffWords, KINDS, type RowKind, unmarked } from '@retake/tape/present'
+import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type ReactNode, useRef, useState } from 'react'

@@ -189,17 +189,19 @@ function drawHeatLine(scene: Scene, heat: Heat): void {
       context.globalAlpha = shown.hidden > 0 && !shown.has(position) ? 0.2 : 1
       const role = heat.roles[index] ?? 0
       const { path, isFilled } = ROLE_LOOKS[SEEN_ROLES[role] ?? 'affected']
-      const shape = new Path2D(path)
+
       context.save()
       context.translate(x - 5, top + 4)
       context.strokeStyle = context.fillStyle = colors.roles[role] ?? colors.muted
       context.lineWidth = 1.4
-      if (isFilled) context.fill(shape)
-      context.stroke(shape)
+      if (isFilled) context.fill(shapeOf(path))
+      context.stroke(shapeOf(path))
       context.restore()
     }
   })
 }
+
+const shapeOf = (path: string): Path2D => new Path2D(path)
 
 const BLOCK_HEIGHT = 14
 
