@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { viewerErrors } from './errors.js'
-import { BODY_SIDES, type BodySide } from '../model/run-source.js'
+import { BODY_SIDES } from '../model/run-source.js'
 import { checkChange } from './access.js'
 import { changeRoutes } from './change-routes.js'
 import type { OpenRun, RepositoryChange, RunRepository } from './run-repository.js'
@@ -132,8 +132,9 @@ export function createApi(repository: RunRepository) {
       c.json({ state: c.var.run.state(c.req.param('step')) }),
     )
     .get('/runs/:run/steps/:step/body/:side', opened, (c) => {
-      const { run, step, side } = c.req.param()
-      const body = isSide(side) ? c.var.run.model.body(step, side) : undefined
+      const { run, step, side: requestedSide } = c.req.param()
+      const side = BODY_SIDES.find((each) => each === requestedSide)
+      const body = side && c.var.run.model.body(step, side)
       if (body === undefined) throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
       // Marks a response as a download. The browser must never render content of a tape, because on
       // our origin it could do everything that the viewer can.
@@ -148,5 +149,3 @@ export function createApi(repository: RunRepository) {
       throw viewerErrors.VIEWER_NO_SUCH_ADDRESS(c.req.path)
     })
 }
-
-const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)

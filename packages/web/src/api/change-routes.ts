@@ -58,15 +58,11 @@ const textUpTo = (max: number): Shape<string> =>
     (value): value is string => typeof value === 'string' && value.trim().length <= max,
   )
 
-/** Trims a text. An empty text counts as missing. */
-const shortText =
-  (max: number): Shape<string | undefined> =>
-  (value, field) =>
-    optional(textUpTo(max))(value, field)?.trim() || undefined
+/** Trimmed. An empty name counts as missing. */
+const name: Shape<string | undefined> = (value, field) =>
+  optional(textUpTo(NAME_MAX))(value, field)?.trim() || undefined
 
 const paths = check('an object of paths and values', isRecord)
-
-const name = shortText(NAME_MAX)
 
 /** The repository checks edits against the tape. */
 const forkBody = jsonBody<ForkRequest>({

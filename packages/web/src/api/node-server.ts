@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
@@ -20,20 +20,14 @@ export const createNodeServer = (fetch: Fetch, hostname: string): Server =>
       const response = await fetch(request, env as HttpBindings)
       const isLasting = LASTING.test(response.headers.get('content-type') ?? '')
       if (!isLasting || response.body === null) return response
-      void sendStream(response, response.body, env.outgoing as ServerResponse)
+      const outgoing = env.outgoing as ServerResponse
+      for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
+      outgoing.writeHead(response.status).flushHeaders()
+      // Either side may end early: if the client leaves, the stream is canceled; if the stream
+      // fails, the connection is closed.
+      const body = Readable.fromWeb(response.body)
+      void pipeline(body, outgoing).catch(() => {})
       return RESPONSE_ALREADY_SENT
     },
     hostname,
   }) as Server
-
-async function sendStream(
-  { status, headers }: Response,
-  body: ReadableStream<Uint8Array>,
-  outgoing: ServerResponse,
-): Promise<void> {
-  for (const [name, value] of headers) outgoing.appendHeader(name, value)
-  outgoing.writeHead(status).flushHeaders()
-  // Either side may end early: if the client leaves, the stream is canceled; if the stream fails, the
-  // connection is closed.
-  await pipeline(Readable.fromWeb(body as NodeReadableStream), outgoing).catch(() => {})
-}

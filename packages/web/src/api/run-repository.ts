@@ -1,5 +1,4 @@
-import type { RunCard, RunComparison } from '@retake/tape'
-import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
+import type { RunCard, RunComparison, BranchDetails, CapturedState, ParentLink } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
 import type { ViewerRoute } from '@retake/runner/command-line'
 import type { Explained, UnreadableRun, SourceExcerpt } from '../model/run-source.js'

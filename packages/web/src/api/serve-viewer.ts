@@ -59,7 +59,9 @@ export async function serveViewer(
     .route('/assets', viewerAssets())
     .route('/', mountViewer(repository, { base: '', assets: '/assets' }))
     .onError(errorPage)
-  const name = reachableName(host)
+  // A host name that browsers can open, unlike 0.0.0.0.
+  const outer = ownAddresses().find(({ family, internal }) => family === 'IPv4' && !internal)
+  const name = isEveryAddress(host) ? (outer?.address ?? '127.0.0.1') : host
   const origin = `http://${name.includes(':') ? `[${name}]` : name}:${port}`
   const link = (page: string): string => {
     const url = new URL(page, origin)
@@ -82,13 +84,6 @@ function namesOf(host: string): string[] {
   if (isLoopback(host)) return [...LOOPBACK, host]
   if (!isEveryAddress(host)) return [host]
   return [...LOOPBACK, os.hostname(), ...ownAddresses().map(({ address }) => address)]
-}
-
-/** A host name that browsers can open, unlike 0.0.0.0. */
-function reachableName(host: string): string {
-  if (!isEveryAddress(host)) return host
-  const outer = ownAddresses().find(({ family, internal }) => family === 'IPv4' && !internal)
-  return outer?.address ?? '127.0.0.1'
 }
 
 const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'

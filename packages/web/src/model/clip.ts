@@ -41,26 +41,29 @@ export const clipMessages = (
 ): readonly Message[] =>
   messages.map(({ role, parts }) => ({
     role,
-    parts: parts.map((part) => clipPart(part, budget)),
+    parts: parts.map((part): MessagePart => {
+      switch (part.type) {
+        case 'text':
+        case 'reasoning':
+          return { ...part, text: budget.text(part.text) as string }
+        case 'tool_call': {
+          const { type, id, name, args } = part
+          return {
+            type,
+            id: cutText(id, LINE),
+            name: cutText(name, LINE),
+            args: clip(args, budget),
+          }
+        }
+        case 'tool_result':
+          return { ...part, id: cutText(part.id, LINE), content: clip(part.content, budget) }
+        case 'image':
+          return { ...part, source: cutText(part.source, HEADLINE) }
+        case 'other':
+          return { ...part, kind: cutText(part.kind, LINE), value: clip(part.value, budget) }
+      }
+    }),
   }))
-
-function clipPart(part: MessagePart, budget: ClipBudget): MessagePart {
-  switch (part.type) {
-    case 'text':
-    case 'reasoning':
-      return { ...part, text: budget.text(part.text) as string }
-    case 'tool_call': {
-      const { type, id, name, args } = part
-      return { type, id: cutText(id, LINE), name: cutText(name, LINE), args: clip(args, budget) }
-    }
-    case 'tool_result':
-      return { ...part, id: cutText(part.id, LINE), content: clip(part.content, budget) }
-    case 'image':
-      return { ...part, source: cutText(part.source, HEADLINE) }
-    case 'other':
-      return { ...part, kind: cutText(part.kind, LINE), value: clip(part.value, budget) }
-  }
-}
 
 export function clipMcp(exchange: McpExchange, budget = new ClipBudget()): McpExchange {
   const { server, method, id, params, result, error, notifications } = exchange
@@ -141,7 +144,15 @@ export class ClipBudget {
     if (typeof value === 'bigint' || typeof value === 'symbol') return this.text(String(value))
     if (typeof value !== 'object') return null
     if (Array.isArray(value)) return this.#list(value, depth)
-    return this.#special(value, depth) ?? this.#members(value, depth)
+    if (value instanceof Map || value instanceof Set) return this.#list([...value], depth)
+    if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString()
+    if (value instanceof RegExp || value instanceof URL) return this.text(String(value))
+    if (value instanceof ArrayBuffer) return this.#bytes(new Uint8Array(value))
+    if (ArrayBuffer.isView(value))
+      return this.#bytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+    if (!(value instanceof Error)) return this.#members(value, depth)
+    const { name, message, stack } = value
+    return this.#members(Object.assign({ name, message, stack }, value), depth)
   }
 
   text(text: string): string | Clipped {
@@ -168,7 +179,9 @@ export class ClipBudget {
         shown.push(['$leftOut', entries.length - shown.length])
         break
       }
-      shown.push([shownKey(key), this.clip(member, depth + 1)])
+      // Escapes keys that look like markers.
+      const isMarker = key === '$clipped' || key === '$leftOut'
+      shown.push([isMarker ? `$${key}` : cutText(key, SHORT), this.clip(member, depth + 1)])
     }
     return Object.fromEntries(shown)
   }
@@ -186,24 +199,7 @@ export class ClipBudget {
   #hasRoom(depth: number): boolean {
     return this.#nodes > 0 && depth < DEPTH_MAX
   }
-
-  /** Objects that are more than their members, such as dates. */
-  #special(value: object, depth: number): unknown {
-    if (value instanceof Map || value instanceof Set) return this.#list([...value], depth)
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
-    if (value instanceof RegExp || value instanceof URL) return this.text(String(value))
-    if (value instanceof ArrayBuffer) return this.#bytes(new Uint8Array(value))
-    if (ArrayBuffer.isView(value))
-      return this.#bytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
-    if (!(value instanceof Error)) return undefined
-    const { name, message, stack } = value
-    return this.#members(Object.assign({ name, message, stack }, value), depth)
-  }
 }
-
-/** Escapes keys that look like markers. */
-const shownKey = (key: string): string =>
-  key === '$clipped' || key === '$leftOut' ? `$${key}` : cutText(key, SHORT)
 
 export const cutText = (text: string, limit: number): string =>
   text.length <= limit

@@ -12,15 +12,13 @@ function shellWord(text: string, fallback: string): string {
   let at = 0
   for (const match of text.matchAll(PLACEHOLDER)) {
     if (match.index > at) words.push(shellQuote(text.slice(at, match.index)))
-    words.push(`"$${variableName(match[1], fallback)}"`)
-    at = match.index + match[0].length
+    const [mask, name = ''] = match
+    words.push(`"$${/^[A-Za-z_]\w*$/.test(name) ? name : fallback}"`)
+    at = match.index + mask.length
   }
   if (at < text.length || words.length === 0) words.push(shellQuote(text.slice(at)))
   return words.join('')
 }
-
-const variableName = (name: string | undefined, fallback: string): string =>
-  name !== undefined && /^[A-Za-z_]\w*$/.test(name) ? name : fallback
 
 const asVariable = (text: string): string =>
   text

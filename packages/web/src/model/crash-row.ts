@@ -22,15 +22,16 @@ export function crashOf(
       failure && textOf(failure) === textOf(error) && (failure.stack ?? '') === (error.stack ?? ''),
   )
   if (step !== undefined) return { exitStep: step.label }
+  let endSeq = tape.count - 1
+  while (endSeq >= 0 && tape.event(endSeq).type !== 'end') endSeq--
+  const [, file, line] = /([^/\\]+):(\d+):\d+$/.exec(siteInStack(error) ?? '') ?? []
+  const where = file === undefined ? '' : ` at ${file}:${line}`
   const row = blankRow({
     label: CRASH_LABEL,
-    seq: endOf(tape),
+    seq: endSeq < 0 ? tape.count - 1 : endSeq,
     kind: 'crash',
     state: 'failed',
-    title: cutText(
-      `${error.name}${whereOf(error)}: ${error.message.split('\n', 1)[0] ?? ''}`,
-      LINE,
-    ),
+    title: cutText(`${error.name}${where}: ${error.message.split('\n', 1)[0] ?? ''}`, LINE),
     at: view.durationMs,
     error: cutText(textOf(error), LINE),
   })
@@ -57,14 +58,3 @@ export function crashOf(
 }
 
 const textOf = ({ name, message }: RecordedError): string => `${name}: ${message}`
-
-/** Such as ` at agent.ts:8`; empty if the stack has no line of the agent. */
-function whereOf(error: RecordedError): string {
-  const [, file, line] = /([^/\\]+):(\d+):\d+$/.exec(siteInStack(error) ?? '') ?? []
-  return file === undefined ? '' : ` at ${file}:${line}`
-}
-
-function endOf(tape: Tape): number {
-  for (let seq = tape.count - 1; seq >= 0; seq--) if (tape.event(seq).type === 'end') return seq
-  return tape.count - 1
-}

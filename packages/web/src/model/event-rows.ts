@@ -1,8 +1,8 @@
 import {
+  attempt,
   type DeliverEvent,
   eventLines,
   type RecordedError,
-  type SocketEvent,
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
@@ -44,8 +44,10 @@ function textOf(tape: Tape, event: TapeEvent): string {
       return event.kind === 'immediate' ? 'immediate' : `${event.kind} ${event.ms} ms`
     case 'work':
       return event.name
-    case 'socket':
-      return `${event.kind} ${hostOf(event)}`
+    case 'socket': {
+      const { kind, path, host = 'unknown host', port } = event
+      return `${kind} ${path ?? (port === undefined ? host : `${host}:${port}`)}`
+    }
     case 'response':
       return `${event.status} ${event.statusText} of ${event.op}`
     case 'result':
@@ -54,8 +56,11 @@ function textOf(tape: Tape, event: TapeEvent): string {
         : `${errorText(event.error)} · of ${event.op}`
     case 'deliver':
       return deliverText(event, size)
-    case 'output':
-      return `${event.stream} ${outputText(tape, event.seq)}`
+    case 'output': {
+      if (tape.bodySize(event.seq) > OUTPUT_MAX) return `${event.stream} ${size()}`
+      const text = new TextDecoder().decode(tape.body(event.seq))
+      return `${event.stream} ${JSON.stringify(cutAt(text, VALUE * 2))}`
+    }
     case 'write':
       return `${size()} to ${event.op}`
   }
@@ -65,37 +70,20 @@ function deliverText(event: DeliverEvent, size: () => string): string {
   const { part, op, pipe, value, error } = event
   const where = pipe === undefined ? '' : ` on pipe ${pipe}`
   if (part === 'chunk') return `chunk, ${size()}, for event ${op}${where}`
-  const reported = error === undefined ? value : undefined
-  return [
-    `${part} of ${op}${where}`,
-    reported === undefined ? '' : valueText(reported),
-    error === undefined ? '' : errorText(error),
-  ]
-    .filter(Boolean)
-    .join(' · ')
+  const outcome = error === undefined ? value !== undefined && valueText(value) : errorText(error)
+  return [`${part} of ${op}${where}`, outcome].filter(Boolean).join(' · ')
 }
 
 const errorText = ({ name, message, code }: RecordedError): string =>
   `${name}: ${cutAt(message, LINE)}${code === undefined || message.includes(String(code)) ? '' : ` (${code})`}`
 
-const hostOf = ({ host, port, path }: SocketEvent): string =>
-  path ?? `${host ?? 'unknown host'}${port === undefined ? '' : `:${port}`}`
-
 /** A value in wire format, in which values that JSON cannot express are tagged. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(cutAt(value, VALUE))
-  try {
-    return cutAt(JSON.stringify(value) ?? 'undefined', VALUE)
-  } catch {
-    return 'a value nested too deeply'
-  }
-}
-
-function outputText(tape: Tape, seq: number): string {
-  const size = tape.bodySize(seq)
-  if (size > OUTPUT_MAX) return bytesText(size)
-  const text = new TextDecoder().decode(tape.body(seq))
-  return JSON.stringify(cutAt(text, VALUE * 2))
+  return attempt(
+    () => cutAt(JSON.stringify(value) ?? 'undefined', VALUE),
+    'a value nested too deeply',
+  )
 }
 
 const EVENTS_MAX = 10_000

@@ -1,5 +1,5 @@
 import {
-  type CallEvent,
+  attempt,
   fileEffect,
   type FileEffect,
   type ResultEvent,
@@ -14,32 +14,28 @@ const LINE = 2000
 
 /** File operations in order. Does not read bodies. */
 export const filesOf = (tape: Tape, view: RunView): FileTouch[] =>
-  view.fileCalls.map(({ call, result }) =>
-    touchOf(tape, call, result, view.stepBefore(call.seq)?.label),
-  )
-
-function touchOf(
-  tape: Tape,
-  { seq, at, name, title = '' }: CallEvent,
-  result: ResultEvent | undefined,
-  step: string | undefined,
-): FileTouch {
-  const effect = fileEffect(name)
-  const access = effect === undefined ? 'other' : ACCESS[effect]
-  const error = result?.error
-  const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
-  return {
-    seq,
-    at,
-    call: name,
-    access,
-    path: cutText(plainPath(access === 'write' ? withoutOptions(title) : title), LINE),
-    ok: error === undefined,
-    ...(error && { error: cutText(String(error.code ?? error.message), LINE) }),
-    ...(bytes !== undefined && { bytes }),
-    step,
-  }
-}
+  view.fileCalls.map(({ call: { seq, at, name, title = '' }, result }) => {
+    const effect = fileEffect(name)
+    const access = effect === undefined ? 'other' : ACCESS[effect]
+    const error = result?.error
+    const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
+    // The options of a write follow the path as JSON.
+    const optionsAt = access === 'write' ? title.lastIndexOf(' [') : -1
+    const hasOptions =
+      optionsAt >= 0 && attempt(() => JSON.parse(title.slice(optionsAt)) as unknown) !== undefined
+    const path = hasOptions ? title.slice(0, optionsAt) : title
+    return {
+      seq,
+      at,
+      call: name,
+      access,
+      path: cutText(path.startsWith('file://') ? pathOf(path) : path, LINE),
+      ok: error === undefined,
+      ...(error && { error: cutText(String(error.code ?? error.message), LINE) }),
+      ...(bytes !== undefined && { bytes }),
+      step: view.stepBefore(seq)?.label,
+    }
+  })
 
 /** The data of a write is the body of the call; the data of a read is the body of its result. */
 function bytesOf(
@@ -65,18 +61,4 @@ const ACCESS: Readonly<Record<FileEffect, SourceAccess>> = {
   change: 'change',
   open: 'other',
   flush: 'other',
-}
-
-const plainPath = (path: string): string => (path.startsWith('file://') ? pathOf(path) : path)
-
-/** Removes the options of a write, which follow the path as JSON. */
-function withoutOptions(title: string): string {
-  const at = title.lastIndexOf(' [')
-  if (at < 0) return title
-  try {
-    JSON.parse(title.slice(at))
-    return title.slice(0, at)
-  } catch {
-    return title
-  }
 }

@@ -98,7 +98,8 @@ export class LaneLayout {
   }
 
   #within(base: Base, agents: readonly string[]): number {
-    if (isPrefix(agents, base.path ?? [])) return base.id
+    // The path of the lane begins with these agents.
+    if (agents.every((name, index) => name === base.path?.[index])) return base.id
     const known = base.byPath.get(keyOf(agents))
     if (known !== undefined) return known
     const above = this.#within(base, agents.slice(0, -1))
@@ -140,6 +141,3 @@ const agentsOf = ({ within }: Step): string[] =>
   within.filter(({ kind }) => kind === 'agent').map(({ name }) => name)
 
 const keyOf = (path: readonly string[]): string => JSON.stringify(path)
-
-const isPrefix = (path: readonly string[], of: readonly string[]): boolean =>
-  path.length <= of.length && path.every((name, index) => name === of[index])

@@ -49,7 +49,8 @@ export class NewMessageFinder {
     }
     for (const earlier of [...inLane, ...others]) {
       const before = this.#said(earlier)
-      const shared = commonLength(own, before.digests)
+      let shared = 0
+      while (shared < own.length && own[shared] === before.digests[shared]) shared++
       if (shared >= before.sent && before.isInstruction.includes(false))
         return { newFrom: shared, seenIn: earlier.label }
       const had = new Set(before.digests)
@@ -77,12 +78,6 @@ export class NewMessageFinder {
 }
 
 const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer'
-
-function commonLength(left: readonly string[], right: readonly string[]): number {
-  const length = Math.min(left.length, right.length)
-  for (let index = 0; index < length; index++) if (left[index] !== right[index]) return index
-  return length
-}
 
 /**
  * A hash for comparing messages without storing them. Ignores reasoning, because clients may send an

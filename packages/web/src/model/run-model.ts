@@ -52,9 +52,6 @@ function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
   return run.scope === 'function' ? 'function' : 'program'
 }
 
-const commandOf = ({ details }: Tape): readonly string[] =>
-  details.command ?? [details.entry ?? '', ...(details.args ?? [])].filter(Boolean)
-
 /** Limits for console output: characters of a part, and bytes and number of all parts. */
 const PART_MAX = 32_768
 const BYTES_MAX = 4_000_000
@@ -100,10 +97,7 @@ function streamOf(step: Step): AnswerFrames | undefined {
   const frames = step.answerFrames({ framesMax })
   if (frames.length < 2) return undefined
   return {
-    frames: frames.map(({ at, answer }) => ({
-      at: at - step.at,
-      answer: clipMessages(answer),
-    })),
+    frames: frames.map(({ at, answer }) => ({ at: at - step.at, answer: clipMessages(answer) })),
     chunks,
   }
 }
@@ -147,44 +141,43 @@ export class RunModel {
   }
 
   head(): RunHead {
-    return this.#read(() => this.#head())
-  }
-
-  #head(): RunHead {
-    const { tape, view, status } = this
-    const { details } = tape
-    const { exit, parent } = view
-    const exitStep = this.#crash?.exitStep
-    // Clips the edits of a fork, which may contain a whole answer.
-    return {
-      id: view.id,
-      name: cutText(view.name, LINE),
-      startedAt: view.startedAt,
-      durationMs: view.durationMs,
-      status,
-      ...(exit && { exit: { ...exit, ...(exit.error && { error: clipError(exit.error) }) } }),
-      ...(exitStep !== undefined && { exitStep }),
-      node: view.node,
-      ...(parent && { parent }),
-      ...(details.branch && {
-        branch: {
-          ...details.branch,
-          edits: details.branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
-        },
-      }),
-      recorded: recordedOf(tape),
-      command: commandOf(tape).map((part) => cutText(part, LINE)),
-      ...(details.cwd !== undefined && { cwd: details.cwd }),
-      ...(details.platform !== undefined && { platform: details.platform }),
-      events: tape.count,
-      counts: view.counts,
-      recordedSteps: view.recordedSteps.length,
-      lanes: this.#drawnLanes.lanes,
-      notCaptured: view.notCaptured.slice(0, NOTES_MAX),
-      tornBytes: tape.tornBytes,
-      ...(tape.damage && { damage: { event: tape.damage.seq, why: tape.damage.why } }),
-      ...(this.#redacted && { redacted: true }),
-    }
+    return this.#read(() => {
+      const { tape, view, status } = this
+      const { details } = tape
+      const { exit, parent } = view
+      const exitStep = this.#crash?.exitStep
+      const { command = [details.entry ?? '', ...(details.args ?? [])].filter(Boolean) } = details
+      // Clips the edits of a fork, which may contain a whole answer.
+      return {
+        id: view.id,
+        name: cutText(view.name, LINE),
+        startedAt: view.startedAt,
+        durationMs: view.durationMs,
+        status,
+        ...(exit && { exit: { ...exit, ...(exit.error && { error: clipError(exit.error) }) } }),
+        ...(exitStep !== undefined && { exitStep }),
+        node: view.node,
+        ...(parent && { parent }),
+        ...(details.branch && {
+          branch: {
+            ...details.branch,
+            edits: details.branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
+          },
+        }),
+        recorded: recordedOf(tape),
+        command: command.map((part) => cutText(part, LINE)),
+        ...(details.cwd !== undefined && { cwd: details.cwd }),
+        ...(details.platform !== undefined && { platform: details.platform }),
+        events: tape.count,
+        counts: view.counts,
+        recordedSteps: view.recordedSteps.length,
+        lanes: this.#drawnLanes.lanes,
+        notCaptured: view.notCaptured.slice(0, NOTES_MAX),
+        tornBytes: tape.tornBytes,
+        ...(tape.damage && { damage: { event: tape.damage.seq, why: tape.damage.why } }),
+        ...(this.#redacted && { redacted: true }),
+      }
+    })
   }
 
   /** Yields rows in chunks, so that a reader can show the first ones early. */
@@ -277,27 +270,26 @@ export class RunModel {
   }
 
   #columns(steps: readonly Step[]): RowColumns {
-    return toColumns(steps.map((step) => this.#readableRow(step)))
-  }
-
-  /** A row for an unreadable step, which must not hide all others. */
-  #readableRow(step: Step): StepRow {
-    try {
-      return this.#read(() => this.#row(step))
-    } catch (error) {
-      if (error instanceof TapeError)
+    const rows = steps.map((step) => {
+      try {
+        return this.#read(() => this.#row(step))
+      } catch (error) {
+        if (!(error instanceof TapeError)) throw error
+        // An unreadable step must not hide all others.
+        const { label, seq, at, inferred } = step
         return blankRow({
-          label: step.label,
-          seq: step.seq,
-          kind: kindOf(this.tape, step.seq),
+          label,
+          seq,
+          kind: kindOf(this.tape, seq),
           state: 'failed',
           title: 'This step cannot be read',
-          at: step.at,
+          at,
           error: `${error.what} ${error.why}`,
-          inferred: step.inferred,
+          inferred,
         })
-      throw error
-    }
+      }
+    })
+    return toColumns(rows)
   }
 
   /** Turns stack and string limits of JavaScript into readable errors. */
@@ -331,20 +323,19 @@ function bodyOf(step: Step, side: BodySide): Uint8Array | undefined {
   if (side === 'request') return step.exchange()?.request.body
   if (side === 'response') return step.exchange()?.response?.body
   const call = step.call()
-  if (side === 'output') return call && joinBytes(call.output.map(({ bytes }) => bytes))
+  if (side === 'output') {
+    if (call === undefined) return undefined
+    const joined = new Uint8Array(call.output.reduce((sum, { bytes }) => sum + bytes.length, 0))
+    let at = 0
+    for (const { bytes } of call.output) {
+      joined.set(bytes, at)
+      at += bytes.length
+    }
+    return joined
+  }
   const value = side === 'args' ? call?.args : call?.result
   if (value === undefined) return undefined
   if (typeof value === 'string') return new TextEncoder().encode(value)
   if (value instanceof Uint8Array) return value
   return new TextEncoder().encode(JSON.stringify(plainJson(toWire(value)), undefined, 2))
-}
-
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    joined.set(piece, at)
-    at += piece.length
-  }
-  return joined
 }

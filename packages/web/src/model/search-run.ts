@@ -107,7 +107,11 @@ class StepSearch {
     ]
   }
 
-  #inConversation(messages: readonly Message[], name: string): FoundInConversation {
+  /** `isMatch` is true if a message matches, reported or not. */
+  #inConversation(
+    messages: readonly Message[],
+    name: string,
+  ): { readonly hits: readonly Found[]; readonly isMatch: boolean } {
     const hits: Found[] = []
     let isMatch = false
     for (const [index, message] of messages.entries()) {
@@ -174,12 +178,6 @@ class StepSearch {
   }
 }
 
-/** `isMatch` is true if a message matches, reported or not. */
-interface FoundInConversation {
-  readonly hits: readonly Found[]
-  readonly isMatch: boolean
-}
-
 const definedOnly = (found: readonly (Found | undefined)[]): Found[] =>
   found.filter((hit) => hit !== undefined)
 
@@ -241,8 +239,9 @@ export class TextMatcher {
       else if (typeof node === 'number' || typeof node === 'bigint') look(String(node), at)
       else if (Array.isArray(node) || node instanceof Set || node instanceof Map)
         [...node].forEach((item, index) => walk(item, [...at, searchKeyOf(index)]))
-      else if (node instanceof Date || node instanceof RegExp || node instanceof URL)
-        look(node instanceof Date ? dateText(node) : String(node), at)
+      else if (node instanceof Date)
+        look(Number.isNaN(node.getTime()) ? '' : node.toISOString(), at)
+      else if (node instanceof RegExp || node instanceof URL) look(String(node), at)
       else if (ArrayBuffer.isView(node))
         look(
           new TextDecoder().decode(new Uint8Array(node.buffer, node.byteOffset, node.byteLength)),
@@ -266,8 +265,6 @@ export class TextMatcher {
 export const searchKeyOf = (key: string | number): PathKey => ({ key: String(key), quoted: false })
 
 export const searchKeysOf = (...keys: (string | number)[]): PathKey[] => keys.map(searchKeyOf)
-
-const dateText = (date: Date): string => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
 
 function wholeFrom(text: string, at: number): number {
   const code = text.charCodeAt(at)
@@ -315,16 +312,6 @@ export function* searchRunText(run: SearchedRun, text: string): Generator<Search
   yield { hits, searched, total, done: true, cut, ...(unread > 0 && { unread }) }
 }
 
-/** Undefined if the tape is damaged there. The rest is still searched. */
-function ifReadable<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof TapeError || error instanceof RangeError) return undefined
-    throw error
-  }
-}
-
 interface Piece {
   readonly hits: readonly SearchHit[]
   readonly isStep?: boolean
@@ -332,27 +319,28 @@ interface Piece {
 }
 
 function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Generator<Piece> {
-  const { view, files, states } = run
+  const { tape, view, files, states, exitStep } = run
   for (const step of view.recordedSteps) {
-    const hits = ifReadable(() => search.hits(step))
+    let hits: SearchHit[] | undefined
+    try {
+      hits = search.hits(step)
+    } catch (error) {
+      // The tape is damaged there. The rest is still searched.
+      if (!(error instanceof TapeError || error instanceof RangeError)) throw error
+    }
     yield { hits: hits ?? [], isStep: true, isUnread: hits === undefined }
   }
-  yield { hits: inExit(run, matcher) }
+  // The error that ended the run, unless a step failed with it.
+  const error = exitStep === CRASH_LABEL ? view.exit?.error : undefined
+  const [inExit] = error === undefined ? [] : matcher.findIn(error, searchKeysOf('failure'), 1)
+  if (inExit)
+    yield { hits: [{ step: CRASH_LABEL, seq: tape.count - 1, field: 'error', ...inExit }] }
   yield* inConsole(view, matcher)
   for (const { seq, step, path, call } of files()) {
     const found = matcher.find(path) ?? matcher.find(`${call} ${path}`)
     yield { hits: found ? [{ step, seq, field: 'file', ...found }] : [] }
   }
   yield* inStates(states, matcher)
-}
-
-/** Searches the error that ended the run, unless a step failed with it. */
-function inExit({ tape, view, exitStep }: SearchedRun, matcher: TextMatcher): SearchHit[] {
-  const error = exitStep === CRASH_LABEL ? view.exit?.error : undefined
-  const [found] = error === undefined ? [] : matcher.findIn(error, searchKeysOf('failure'), 1)
-  return found === undefined
-    ? []
-    : [{ step: CRASH_LABEL, seq: tape.count - 1, field: 'error', ...found }]
 }
 
 /** Finds text that is split over two parts in the second part. */

@@ -4,17 +4,20 @@ import { makeReport, REPORT_MARK, type ReportContent } from './make-report.js'
 import type { SourceExcerpt } from '../model/run-source.js'
 import { project } from '@retake/runner/config'
 import type { Pattern } from '@retake/engine/runs'
-import { maskFindings, maskStates } from '@retake/runner/privacy'
-import { refuseSecrets } from '@retake/runner/privacy'
-import { redactRun, tapeLineage } from '@retake/runner/privacy'
+import {
+  maskFindings,
+  maskStates,
+  refuseSecrets,
+  redactRun,
+  tapeLineage,
+  rewriteLineage,
+} from '@retake/runner/privacy'
 import type { ViewerPart } from '@retake/runner/command-line'
 import { version } from '@retake/runner/package-root'
-import { statusOf } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { statusOf, viewRun } from '@retake/runner/runs'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
-import { rewriteLineage } from '@retake/runner/privacy'
 
 import { readStates } from '@retake/runner/debug'
 import { sourceNear } from '../ui/runs/source-near.js'
@@ -23,6 +26,9 @@ import { temporaryFolder } from '@retake/runner/temporary-folder'
 
 /** Lines around each location: enough to recognise it, little to give away. */
 const AROUND = 3
+
+/** `file:line:column` at the end of a stack frame. */
+const STACK_SITE = /(?:file:\/\/)?((?:\/|[A-Za-z]:[\\/])[^()\n]*:\d+:\d+)\)?$/gm
 
 /** Extra data of the local viewer: captured states and, if wanted, source lines. */
 function gatherParts(
@@ -38,30 +44,22 @@ function gatherParts(
   for (const event of tape.events()) {
     if ('site' in event && event.site !== undefined) sites.add(event.site)
     const stack = 'error' in event ? event.error?.stack : undefined
-    for (const site of stackSites(stack ?? '')) sites.add(site)
+    for (const [, site = ''] of (stack ?? '').matchAll(STACK_SITE))
+      if (!/[\\/]node_modules[\\/]/.test(site)) sites.add(site)
   }
   for (const { location, frames } of states)
     for (const position of [location, ...frames.map((frame) => frame.location)])
       if (position !== undefined) sites.add(`${position.file}:${position.line}:${position.column}`)
   for (const site of sites) {
     const excerpt = sourceNear(tape, site)
-    if (excerpt !== undefined) sources[site] = shortened(excerpt)
+    if (excerpt === undefined) continue
+    const firstLine = Math.max(excerpt.firstLine, excerpt.line - AROUND)
+    const from = firstLine - excerpt.firstLine
+    const lines = excerpt.lines.slice(from, excerpt.line - excerpt.firstLine + AROUND + 1)
+    sources[site] = { ...excerpt, firstLine, lines }
   }
   return { states, sources }
 }
-
-function shortened(excerpt: SourceExcerpt): SourceExcerpt {
-  const firstLine = Math.max(excerpt.firstLine, excerpt.line - AROUND)
-  const from = firstLine - excerpt.firstLine
-  const lines = excerpt.lines.slice(from, excerpt.line - excerpt.firstLine + AROUND + 1)
-  return { ...excerpt, firstLine, lines }
-}
-
-/** `file:line:column` of stack frames in the user's files. */
-const stackSites = (stack: string): string[] =>
-  [...stack.matchAll(/(?:file:\/\/)?((?:\/|[A-Za-z]:[\\/])[^()\n]*:\d+:\d+)\)?$/gm)]
-    .map(([, site = '']) => site)
-    .filter((site) => !/[\\/]node_modules[\\/]/.test(site))
 
 export interface ReportOptions {
   readonly withSource: boolean
@@ -187,13 +185,12 @@ function embeddedTapes(line: readonly string[], folder: string): Uint8Array[] {
     body: (_seq, body) => body,
   })
   // Tapes for receipts get new salts, and so another chain, when they are rewritten.
-  if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? ''))) return whole
+  const isSameChain = line.slice(1).every((file, position) => {
+    const link = openOwnTape(file).run.parent
+    return link !== undefined && openTape(cut[position] ?? '').chainAt(link.seq - 1) === link.chain
+  })
+  if (!isSameChain) return whole
   return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
-}
-
-function isChainedTo(branch: string, parent: string): boolean {
-  const link = openOwnTape(branch).run.parent
-  return link !== undefined && openTape(parent).chainAt(link.seq - 1) === link.chain
 }
 
 /** Findings of capabilities, by tab. Unreadable findings do not prevent a report. */
@@ -222,16 +219,13 @@ export function checkReportFile(file: string, { force }: { readonly force: boole
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) return
   if (found.isDirectory()) throw cliErrors.REPORT_NOT_WRITABLE(file, 'it is a folder')
-  if (!force && found.size > 0 && !isReport(file)) throw cliErrors.REPORT_WOULD_OVERWRITE(file)
-}
-
-function isReport(file: string): boolean {
+  if (force || found.size === 0) return
   const start = Buffer.alloc(512)
   const fd = openSync(file, 'r')
   try {
     readSync(fd, start)
-    return start.toString('latin1').includes(REPORT_MARK)
   } finally {
     closeSync(fd)
   }
+  if (!start.toString('latin1').includes(REPORT_MARK)) throw cliErrors.REPORT_WOULD_OVERWRITE(file)
 }

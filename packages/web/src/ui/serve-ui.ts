@@ -1,8 +1,7 @@
 import { defined } from '@retake/tape'
 import type { RunStore } from '@retake/runner/runs'
 import { localRuns } from './local-runs.js'
-import { nextSignal } from '@retake/runner/command-line'
-import { loadViewerParts, usageError } from '@retake/runner/command-line'
+import { nextSignal, loadViewerParts, usageError } from '@retake/runner/command-line'
 import { readFileSync } from 'node:fs'
 import type { RunRepository } from '../api/run-repository.js'
 import { isLoopback, serveViewer, type ViewerServer } from '../api/serve-viewer.js'
@@ -68,19 +67,14 @@ export async function serveUntilSignal(
 async function serveUi(repository: RunRepository, options: ServeUiOptions): Promise<ViewerServer> {
   const { host, allowHosts = [] } = options
   const password = readPassword(options.passwordFile)
-  if (host !== undefined && !isLoopback(host) && password === undefined)
-    throw cliErrors.UI_HOST_NEEDS_PASSWORD(host)
-  if (allowHosts.length > 0 && password === undefined)
-    throw cliErrors.UI_HOST_NEEDS_PASSWORD(allowHosts[0] ?? '')
-  const common = {
-    ...defined({ host, password }),
-    allowHosts,
-  }
+  const exposed = host !== undefined && !isLoopback(host) ? host : allowHosts[0]
+  if (exposed !== undefined && password === undefined)
+    throw cliErrors.UI_HOST_NEEDS_PASSWORD(exposed)
   const wanted = options.port
   const last = wanted ?? FIRST_PORT + MORE_PORTS
   for (let port = wanted ?? FIRST_PORT; ; port++) {
     try {
-      return await serveViewer(repository, { ...common, port })
+      return await serveViewer(repository, { ...defined({ host, password }), allowHosts, port })
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EADDRINUSE' && port < last) continue
@@ -94,20 +88,17 @@ async function serveUi(repository: RunRepository, options: ServeUiOptions): Prom
 
 /** Never an option, because other users of a machine can see arguments of a process. */
 function readPassword(file: string | undefined): string | undefined {
-  const given = process.env['RETAKE_PASSWORD']
+  let password = process.env['RETAKE_PASSWORD']
   // Agents started from the viewer inherit the environment.
   delete process.env['RETAKE_PASSWORD']
-  const password = file === undefined ? given : firstLine(file)
-  if (file === undefined && (password === undefined || password === '')) return undefined
+  if (file !== undefined) {
+    try {
+      ;[password] = readFileSync(file, 'utf8').split(/\r?\n/)
+    } catch (error) {
+      throw cliErrors.UI_PASSWORD_UNREADABLE(file, error)
+    }
+  } else if (!password) return undefined
   if (password === undefined || password.length < PASSWORD_MIN)
     throw cliErrors.UI_PASSWORD_TOO_SHORT(file ?? 'RETAKE_PASSWORD', PASSWORD_MIN)
   return password
-}
-
-function firstLine(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').split(/\r?\n/)[0]
-  } catch (error) {
-    throw cliErrors.UI_PASSWORD_UNREADABLE(file, error)
-  }
 }

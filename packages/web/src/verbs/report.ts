@@ -1,18 +1,17 @@
-import { writeReport } from '@retake/runner/command-line'
 import {
+  writeReport,
   ALLOW_SECRETS_OPTION,
   DIR_OPTION,
   loadViewerParts,
   REDACT_OPTION,
   type Verb,
+  FOUND,
 } from '@retake/runner/command-line'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { FOUND } from '@retake/runner/command-line'
-import { fromHere, printJson, Progress } from '@retake/runner/terminal'
+import { fromHere, printJson, Progress, openBrowser } from '@retake/runner/terminal'
 import { givenPatterns } from '@retake/runner/config'
 import { checkReportFile, reportRun } from '../report/report-run.js'
-import { openBrowser } from '@retake/runner/terminal'
 import { bytesText } from '@retake/tape/present'
 
 /** Many mail servers refuse larger files, which also open slowly. */

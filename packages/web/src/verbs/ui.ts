@@ -8,10 +8,8 @@ import {
 } from '@retake/runner/command-line'
 import path from 'node:path'
 import { openIntactTape } from '@retake/tape/node'
-import { findStep, viewRun } from '@retake/runner/runs'
-import { fromHere } from '@retake/runner/terminal'
-import { RunStore } from '@retake/runner/runs'
-import { openBrowser } from '@retake/runner/terminal'
+import { findStep, viewRun, RunStore } from '@retake/runner/runs'
+import { fromHere, openBrowser } from '@retake/runner/terminal'
 
 export default {
   arguments: '[run]',

@@ -1,11 +1,13 @@
-import type {
-  BlamedStep,
-  BlameFindings,
-  BlameProbe,
-  ProbePurpose,
-  Rate,
-  RiskPoint,
-  StepRole,
+import {
+  type BlamedStep,
+  type BlameFindings,
+  type BlameProbe,
+  type ProbePurpose,
+  type Rate,
+  type RiskPoint,
+  type StepRole,
+  BLAME_ROLES,
+  type RunBlame,
 } from '@retake/tape'
 import {
   clampRate,
@@ -14,7 +16,6 @@ import {
   type StepCounts,
   verdictSentence,
 } from '@retake/tape/present'
-import { BLAME_ROLES, type RunBlame } from '@retake/tape'
 
 /** A shape for each role, so that roles are recognizable without colour. */
 interface RoleLook {

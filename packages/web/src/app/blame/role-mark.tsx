@@ -9,10 +9,8 @@ import { VisibleText } from '../values/text.js'
 import { isSeen, ROLE_LOOKS } from './blame-view.js'
 import { useBlame } from './use-blame.js'
 
-export const RateLine = ({ rate, className }: { rate: Rate; className?: string }) => (
-  <span
-    className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
-  >
+export const RateLine = ({ rate }: { rate: Rate }) => (
+  <span className="inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap">
     <RateBar {...(rate.forks > 0 && { share: rate.fails / rate.forks, interval: rate })} />
     <span className="min-w-24">{failuresText(rate)}</span>
     {rate.forks > 0 && (

@@ -217,8 +217,11 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
     setClosed(next)
   }
   const open = (node: BranchNodeView): void => {
-    if (node.error === undefined)
-      void navigate({ to: '/runs/$run', params: { run: node.id }, search: openAt(node) })
+    if (node.error !== undefined) return
+    // A branch opens at the step where it left its parent.
+    const { at } = node.branch ?? {}
+    const search = at === undefined || /^e\d/.test(at) ? {} : { step: at }
+    void navigate({ to: '/runs/$run', params: { run: node.id }, search })
   }
   const mark = (id: string): void => {
     if (marked === undefined || marked === id) setMarked(marked === id ? undefined : id)
@@ -283,10 +286,6 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
     </div>
   )
 }
-
-/** A branch opens at the step where it left its parent. */
-const openAt = ({ branch }: BranchNodeView): { step?: string } =>
-  branch?.at === undefined || /^e\d/.test(branch.at) ? {} : { step: branch.at }
 
 /** Delays the refresh, because changes come in bursts while a branch runs. */
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>

@@ -61,14 +61,15 @@ export class DebugSession extends Store<DebugState> {
   }
 
   async move(to: Move): Promise<void> {
-    if (this.#isMoving) {
-      this.#waiting = to
-      return
-    }
+    this.#waiting = to
+    if (this.#isMoving) return
     this.#isMoving = true
     try {
-      for (let next: Move | undefined = to; next !== undefined; next = this.#takeWaiting())
+      while (this.#waiting !== undefined) {
+        const next: Move = this.#waiting
+        this.#waiting = undefined
         await this.#moveOnce(next)
+      }
     } finally {
       this.#isMoving = false
     }
@@ -95,12 +96,6 @@ export class DebugSession extends Store<DebugState> {
     this.#change({ ...CLOSED, watched: this.get().watched })
   }
 
-  #takeWaiting(): Move | undefined {
-    const waiting = this.#waiting
-    this.#waiting = undefined
-    return waiting
-  }
-
   async #moveOnce(to: Move): Promise<void> {
     const isFirst = this.#session === undefined
     this.#change({
@@ -114,7 +109,13 @@ export class DebugSession extends Store<DebugState> {
       const position = await this.#use((session) => this.#live.move(session, to))
       if (this.#generation !== life) return
       this.#change({ phase: 'paused', goal: undefined, position })
-      await this.#watchAgain(life)
+      const again: Evaluated[] = []
+      for (const { id, expression } of this.get().watched) {
+        const done = await this.#evaluate(expression, id)
+        if (this.#generation !== life) return
+        again.push(done)
+      }
+      if (again.length > 0) this.#change({ watched: again })
     } catch (thrown) {
       if (this.#generation !== life) return
       const hasPosition = this.get().position !== undefined
@@ -155,16 +156,6 @@ export class DebugSession extends Store<DebugState> {
     const { session, changedSources } = await this.#live.openSession(this.#run)
     this.#change({ changedSources })
     return session
-  }
-
-  async #watchAgain(life: number): Promise<void> {
-    const again: Evaluated[] = []
-    for (const { id, expression } of this.get().watched) {
-      const done = await this.#evaluate(expression, id)
-      if (this.#generation !== life) return
-      again.push(done)
-    }
-    if (again.length > 0) this.#change({ watched: again })
   }
 
   async #evaluate(expression: string, id = ++this.#lastId): Promise<Evaluated> {

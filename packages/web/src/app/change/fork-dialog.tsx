@@ -226,11 +226,31 @@ interface ChoiceGroupProps {
 
 function ChoiceGroup({ value, editable, onChange }: ChoiceGroupProps) {
   const name = useId()
+  const choices = [
+    {
+      value: 'answer',
+      title: 'Change the answer',
+      text: 'The step returns what you enter.',
+      disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
+    },
+    {
+      value: 'request',
+      title: 'Change the request',
+      text: 'Your request is sent live.',
+      disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
+    },
+    {
+      value: 'again',
+      title: 'Retry live',
+      text: 'The same request, answered live.',
+      disabled: undefined,
+    },
+  ] as const
   return (
     <fieldset className="min-w-0">
       <legend className="mb-1 text-sm text-muted">Change</legend>
       <div className="grid gap-2 sm:grid-cols-[repeat(auto-fit,minmax(0,1fr))]">
-        {choicesOf(editable).map((choice) => (
+        {choices.map((choice) => (
           <label
             key={choice.value}
             className="flex cursor-pointer items-start gap-2 rounded border border-line px-2.5 py-1.5 has-checked:border-accent has-checked:bg-accent-soft has-disabled:cursor-default has-disabled:text-muted has-focus-visible:outline-2 has-focus-visible:outline-accent"
@@ -279,27 +299,6 @@ function ForkCost({ served, choice, tail }: ForkCostProps) {
     </div>
   )
 }
-
-const choicesOf = (editable: Editable) => [
-  {
-    value: 'answer' as const,
-    title: 'Change the answer',
-    text: 'The step returns what you enter.',
-    disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
-  },
-  {
-    value: 'request' as const,
-    title: 'Change the request',
-    text: 'Your request is sent live.',
-    disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
-  },
-  {
-    value: 'again' as const,
-    title: 'Retry live',
-    text: 'The same request, answered live.',
-    disabled: undefined,
-  },
-]
 
 function possibleChoice(
   { choice }: ForkDraft,

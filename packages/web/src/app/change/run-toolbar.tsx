@@ -31,7 +31,8 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
   const debug = useStore(store)
   const { step, select, show } = useSelection()
   const { step: ability } = useAbilities(run.id, run.head.status)
-  const at = stepOf(debug)
+  const { position } = debug
+  const at = position === undefined || position.kind === 'start' ? undefined : position.step
   const followed = useRef<string>(undefined)
 
   useEffect(() => {
@@ -81,9 +82,6 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
   })
   return debug
 }
-
-const stepOf = ({ position }: DebugState): string | undefined =>
-  position === undefined || position.kind === 'start' ? undefined : position.step
 
 function JobNote({ run, live }: LiveProps) {
   const job = useJobs().findLast((each) => each.run === run.id)

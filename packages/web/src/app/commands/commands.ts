@@ -13,7 +13,10 @@ export function listenToKeys(): () => void {
     const pressed = keyOf(event)
     const isForWriters = pressed.startsWith('Mod+') || pressed === 'Escape'
     if (isWriting(event.target) && !isForWriters) return
-    if (isOwnKey(event.target, pressed)) return
+    // The focused element handles these keys itself.
+    const isPress = pressed === 'Enter' || pressed === ' '
+    if (isPress && event.target instanceof Element && event.target.closest(CONTROLS) !== null)
+      return
     const settings = validSettings(readRemembered<unknown>(KEY, USUAL))
     const isInDialog = document.querySelector(DIALOGS) !== null
     const command = registry
@@ -34,12 +37,6 @@ const DIALOGS = '[role="dialog"], [role="alertdialog"], [role="menu"]'
 
 const CONTROLS =
   'button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], input, select'
-
-/** True for keys that the focused element handles itself. */
-function isOwnKey(target: EventTarget | null, pressed: string): boolean {
-  if (!(target instanceof Element)) return false
-  return (pressed === 'Enter' || pressed === ' ') && target.closest(CONTROLS) !== null
-}
 
 const NOT_WRITTEN_IN = /^(checkbox|radio|button|submit|reset|range|color|file)$/
 
@@ -118,7 +115,7 @@ export const keysOf = (
   { singleKeys, changed }: KeySettings,
 ): readonly string[] =>
   (Object.hasOwn(changed, id) ? (changed[id] ?? keys) : keys).filter(
-    (key) => singleKeys || !(key.length === 1),
+    (key) => singleKeys || key.length !== 1,
   )
 
 /** Validates stored settings, which may be anything. */

@@ -1,9 +1,8 @@
-import { type DiffLine, diffWords, KINDS, type RowKind, unmarked } from '@retake/tape/present'
+import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type ReactNode, useRef, useState } from 'react'
-import type { ComparedLine, ComparedStep, RunComparison } from '@retake/tape'
-import type { RunCard } from '@retake/tape'
+import type { ComparedLine, ComparedStep, RunComparison, RunCard } from '@retake/tape'
 import { useCommands } from '../commands/commands.js'
 import { Badge, type BadgeProps, KindMark, RunStatusBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
@@ -22,12 +21,11 @@ const VERDICTS: Readonly<
   'only b': { tone: 'good', text: 'only in b' },
 }
 
-const isKind = (kind: string): kind is RowKind => (KINDS as readonly string[]).includes(kind)
-
 function ComparedStepCard({ step, runs }: { step: ComparedStep; runs: readonly string[] }) {
   const { kind, verdict, moved = false, differences, carried = 0 } = step
   const differs = verdict !== 'same' || moved
   const { tone, text } = VERDICTS[verdict]
+  const rowKind = KINDS.find((each) => each === kind)
   const titles = { a: step.title, b: step.titleB ?? step.title }
   return (
     <article
@@ -45,7 +43,7 @@ function ComparedStepCard({ step, runs }: { step: ComparedStep; runs: readonly s
           ) : (
             <span key={name} className="flex min-w-0 items-center gap-2 px-2 md:even:pr-24">
               <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
-              {isKind(kind) && <KindMark kind={kind} />}
+              {rowKind && <KindMark kind={rowKind} />}
               <RunLink
                 run={runs[side] ?? ''}
                 step={label}

@@ -32,7 +32,11 @@ export function TextDiffView({ what, note, lines, names }: LineDiffProps) {
       <div className="font-mono text-sm">
         {parts.map((part) =>
           part.type === 'item' ? (
-            <Line key={keyOf(part.item)} line={part.item} names={names} />
+            <Line
+              key={`${part.item.a?.number} ${part.item.b?.number}`}
+              line={part.item}
+              names={names}
+            />
           ) : (
             <button
               key={`fold ${part.key}`}
@@ -48,8 +52,6 @@ export function TextDiffView({ what, note, lines, names }: LineDiffProps) {
     </figure>
   )
 }
-
-const keyOf = ({ a, b }: DiffLine): string => `${a?.number} ${b?.number}`
 
 function linesOf(a: string, b: string, missing: 'a' | 'b' | undefined): readonly DiffLine[] {
   if (missing === undefined) return diffLines(a, b)

@@ -90,7 +90,7 @@ export const RunStatusBadge = ({ status, failedCheck = false }: RunStatusBadgePr
     <Badge {...RUN_STATUS_WORDS[status]}>{status}</Badge>
   )
 
-/** Shows nothing for a step that is done, unless `showsDone` is set. */
+/** Shows nothing for a step that is done. */
 export const StateBadge = ({ state }: { state: RowState }) =>
   state === 'done' ? null : <Badge {...STATE_WORDS[state]}>{state}</Badge>
 

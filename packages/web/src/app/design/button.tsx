@@ -1,6 +1,6 @@
-import { Tooltip as Base } from '@base-ui/react/tooltip'
+import { Tooltip } from '@base-ui/react/tooltip'
 import { Link } from '@tanstack/react-router'
-import type { ComponentProps, ReactElement, ReactNode } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
 import { classes } from './classes.js'
 
 /** `primary`: the main action. `quiet`: one of several, without a border. */
@@ -88,44 +88,34 @@ interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 't
   readonly keys?: string | undefined
 }
 
+/** The tooltip must never be the only source of information. */
 export const IconButton = ({ label, icon, keys, className, ...rest }: IconButtonProps) => (
-  <Tooltip
-    text={
-      <span className="inline-flex items-center gap-2">
-        {label}
-        {keys !== undefined && <Kbd keys={keys} />}
-      </span>
-    }
-  >
-    <button
-      type="button"
-      aria-label={label}
-      className={classes(
-        'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50',
-        className,
-      )}
-      {...rest}
-    >
-      {icon}
-    </button>
-  </Tooltip>
-)
-
-interface TooltipProps {
-  readonly text: ReactNode
-  readonly children: ReactElement<Record<string, unknown>>
-}
-
-/** A tooltip must never be the only source of information. */
-const Tooltip = ({ text, children }: TooltipProps) => (
-  <Base.Root>
-    <Base.Trigger render={children} delay={500} />
-    <Base.Portal>
-      <Base.Positioner sideOffset={6} className="z-50">
-        <Base.Popup className="max-w-80 rounded border border-line-strong bg-raised px-2 py-1 text-sm text-text shadow-md">
-          {text}
-        </Base.Popup>
-      </Base.Positioner>
-    </Base.Portal>
-  </Base.Root>
+  <Tooltip.Root>
+    <Tooltip.Trigger
+      delay={500}
+      render={
+        <button
+          type="button"
+          aria-label={label}
+          className={classes(
+            'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50',
+            className,
+          )}
+          {...rest}
+        >
+          {icon}
+        </button>
+      }
+    />
+    <Tooltip.Portal>
+      <Tooltip.Positioner sideOffset={6} className="z-50">
+        <Tooltip.Popup className="max-w-80 rounded border border-line-strong bg-raised px-2 py-1 text-sm text-text shadow-md">
+          <span className="inline-flex items-center gap-2">
+            {label}
+            {keys !== undefined && <Kbd keys={keys} />}
+          </span>
+        </Tooltip.Popup>
+      </Tooltip.Positioner>
+    </Tooltip.Portal>
+  </Tooltip.Root>
 )

@@ -25,29 +25,26 @@ export const Menu = ({ trigger, items }: MenuProps) => (
       <Base.Positioner sideOffset={4} align="end" className="z-50 outline-none">
         <Base.Popup className="min-w-40 rounded-md border border-line-strong bg-surface py-1 text-text shadow-lg outline-none">
           {items.map((item) => (
-            <Item key={item.id} item={item} />
+            <Base.Item
+              key={item.id}
+              disabled={item.disabled !== undefined}
+              onClick={item.run}
+              aria-current={item.isChosen === true ? 'true' : undefined}
+              className="mx-1 flex min-h-7 items-center gap-2 rounded px-2 py-1 data-[disabled]:text-muted data-[highlighted]:bg-accent-soft"
+            >
+              {item.icon}
+              <span className="flex-1">
+                {item.title}
+                {item.disabled !== undefined && (
+                  <span className="block text-sm text-muted">{item.disabled}</span>
+                )}
+              </span>
+              {item.isChosen === true && <span aria-hidden="true">✓</span>}
+              {item.keys !== undefined && <Kbd keys={item.keys} />}
+            </Base.Item>
           ))}
         </Base.Popup>
       </Base.Positioner>
     </Base.Portal>
   </Base.Root>
-)
-
-const Item = ({ item }: { item: MenuItem }) => (
-  <Base.Item
-    disabled={item.disabled !== undefined}
-    onClick={item.run}
-    aria-current={item.isChosen === true ? 'true' : undefined}
-    className="mx-1 flex min-h-7 items-center gap-2 rounded px-2 py-1 data-[disabled]:text-muted data-[highlighted]:bg-accent-soft"
-  >
-    {item.icon}
-    <span className="flex-1">
-      {item.title}
-      {item.disabled !== undefined && (
-        <span className="block text-sm text-muted">{item.disabled}</span>
-      )}
-    </span>
-    {item.isChosen === true && <span aria-hidden="true">✓</span>}
-    {item.keys !== undefined && <Kbd keys={item.keys} />}
-  </Base.Item>
 )

@@ -83,7 +83,7 @@ export const Terms = ({ rows }: { rows: Readonly<Record<string, ReactNode>> }) =
 )
 
 /** Does not spin if the user prefers reduced motion. */
-export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
+export const Spinner = ({ label }: { label: string }) => (
   <output className="inline-flex items-center gap-2 text-muted">
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">
       <circle

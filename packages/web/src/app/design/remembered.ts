@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape'
 import { Store, useStore } from './store.js'
 
 /** Settings in local storage; in memory if it is not available. */
@@ -6,7 +7,8 @@ const settings = new Map<string, Store<unknown>>()
 const nameOf = (key: string): string => `retake.${key}`
 
 function settingOf(key: string, initial: unknown): Store<unknown> {
-  const known = settings.get(key) ?? new Store(stored(key) ?? initial)
+  const read = (): unknown => JSON.parse(localStorage.getItem(nameOf(key)) ?? 'null')
+  const known = settings.get(key) ?? new Store(attempt(read) ?? initial)
   settings.set(key, known)
   return known
 }
@@ -31,13 +33,4 @@ export function useRemembered<T>(key: string, initial: T): [T, (value: T) => voi
     }
   }
   return [useStore(setting) as T, remember]
-}
-
-function stored(key: string): unknown {
-  try {
-    const text = localStorage.getItem(nameOf(key))
-    return text === null ? undefined : (JSON.parse(text) ?? undefined)
-  } catch {
-    return undefined
-  }
 }

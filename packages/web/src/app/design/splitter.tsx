@@ -9,14 +9,12 @@ interface SplitterProps {
   readonly onSize: (size: number) => void
   readonly min: number
   readonly max: number
-  readonly controls?: string
-  readonly className?: string
 }
 
 const STEP = 16
 
 export function Splitter(props: SplitterProps) {
-  const { label, orientation, size, min, max, controls, className } = props
+  const { label, orientation, size, min, max } = props
   const isVertical = orientation === 'vertical'
   const set = (next: number): void => props.onSize(Math.round(Math.min(max, Math.max(min, next))))
 
@@ -57,7 +55,7 @@ export function Splitter(props: SplitterProps) {
       aria-valuenow={Math.round(size)}
       aria-valuemin={min}
       aria-valuemax={max}
-      aria-controls={controls}
+
       onPointerDown={drag}
       onKeyDown={press}
       className={classes(
@@ -65,7 +63,6 @@ export function Splitter(props: SplitterProps) {
         isVertical
           ? 'w-px cursor-col-resize after:inset-y-0 after:-inset-x-1'
           : 'h-px cursor-row-resize after:inset-x-0 after:-inset-y-1',
-        className,
       )}
     />
   )

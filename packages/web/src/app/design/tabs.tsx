@@ -5,7 +5,7 @@ interface TabsProps {
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly actions?: ReactNode
+
   readonly tabs: readonly {
     readonly value: string
     readonly title: ReactNode
@@ -14,7 +14,7 @@ interface TabsProps {
   }[]
 }
 
-export const Tabs = ({ label, value, onChange, actions, tabs }: TabsProps) => (
+export const Tabs = ({ label, value, onChange, tabs }: TabsProps) => (
   <Base.Root
     value={value}
     onValueChange={(next) => onChange(String(next))}
@@ -32,7 +32,6 @@ export const Tabs = ({ label, value, onChange, actions, tabs }: TabsProps) => (
           </Base.Tab>
         ))}
       </Base.List>
-      {actions}
     </div>
     {tabs.map((tab) => (
       <Base.Panel

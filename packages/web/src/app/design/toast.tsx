@@ -99,17 +99,11 @@ export async function copyWithToast(
 
 interface CopyButtonProps {
   readonly text: string | (() => string | Promise<string>)
-  readonly label?: string
+  readonly label: string
   readonly showsLabel?: boolean
-  readonly disabled?: boolean
 }
 
-export function CopyButton({
-  text,
-  label = 'Copy',
-  showsLabel = false,
-  disabled = false,
-}: CopyButtonProps) {
+export function CopyButton({ text, label, showsLabel = false }: CopyButtonProps) {
   const [isCopied, setIsCopied] = useState(false)
   const copy = async (): Promise<void> => {
     const isDone = await copyWithToast('', text)
@@ -117,10 +111,9 @@ export function CopyButton({
     if (isDone) setTimeout(() => setIsCopied(false), 1500)
   }
   const icon = isCopied ? <CheckIcon /> : <CopyIcon />
-  if (!showsLabel)
-    return <IconButton label={label} icon={icon} disabled={disabled} onClick={() => void copy()} />
+  if (!showsLabel) return <IconButton label={label} icon={icon} onClick={() => void copy()} />
   return (
-    <Button disabled={disabled} onClick={() => void copy()}>
+    <Button onClick={() => void copy()}>
       {icon}
       {label}
     </Button>

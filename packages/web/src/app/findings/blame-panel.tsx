@@ -374,7 +374,9 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
             className="grid grid-cols-[minmax(0,1fr)_auto_6.5rem] items-center gap-x-3 py-0.5 @max-[560px]:grid-cols-1"
           >
             <span className="min-w-0 wrap-anywhere">
-              <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.pinned))}
+              <span className="text-muted">pinned</span>{' '}
+              {/* A long list of steps is recognizable by its beginning. */}
+              {view.pinnedText(item.pinned).replace(/^(.{240}).+$/s, '$1…')}
               {item.ambient !== undefined && (
                 <span className="text-muted">, with recorded clock and files</span>
               )}
@@ -399,9 +401,6 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
     </>
   )
 }
-
-/** A long list of steps is recognizable by its beginning. */
-const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
 const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: BlameProbe }) => (
   <>

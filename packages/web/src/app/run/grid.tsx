@@ -44,9 +44,26 @@ interface GridProps extends ListMoves {
 /** The grid itself has the focus and refers to the selected row. */
 export function Grid(props: GridProps) {
   const { label, grid, columns, selected, note, empty, onScroll, renderRow } = props
+  const { onMove, onOpen } = props
   const { id, count, scroller, list, items } = grid
   const isSelectedDrawn = items.some(({ index }) => index === selected.index)
-  // Number of visible rows, less two for context.
+  const press = (event: KeyboardEvent): void => {
+    // Number of visible rows, less two for context.
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / grid.rowHeight) - 2)
+    const moves: Record<string, () => void> = {
+      ArrowDown: () => onMove(1),
+      ArrowUp: () => onMove(-1),
+      PageDown: () => onMove(page),
+      PageUp: () => onMove(-page),
+      Home: () => onMove('first'),
+      End: () => onMove('last'),
+      Enter: onOpen,
+    }
+    const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key]
+    if (move === undefined) return
+    event.preventDefault()
+    move()
+  }
   return (
     <div
       ref={scroller}
@@ -56,13 +73,7 @@ export function Grid(props: GridProps) {
       aria-rowcount={count + 1}
       aria-activedescendant={isSelectedDrawn ? `${id}-${selected.key}` : undefined}
       className="@container relative h-full overflow-auto"
-      onKeyDown={(event) =>
-        pressInList(
-          event,
-          props,
-          Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / grid.rowHeight) - 2),
-        )
-      }
+      onKeyDown={press}
       onScroll={onScroll}
     >
       <div role="rowgroup" className="sticky top-0 z-10">
@@ -127,21 +138,4 @@ export function bringRowIntoView(
     scrollElement.scrollTop = Math.max(0, top - room / 2)
   else if (top < offset) scrollElement.scrollTop = top
   else if (top + rowHeight > offset + room) scrollElement.scrollTop = top + rowHeight - room
-}
-
-/** Handles keys for a focused list. `page` is the number of visible rows. */
-function pressInList(event: KeyboardEvent, { onMove, onOpen }: ListMoves, page: number): void {
-  const moves: Record<string, () => void> = {
-    ArrowDown: () => onMove(1),
-    ArrowUp: () => onMove(-1),
-    PageDown: () => onMove(page),
-    PageUp: () => onMove(-page),
-    Home: () => onMove('first'),
-    End: () => onMove('last'),
-    Enter: onOpen,
-  }
-  const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key]
-  if (move === undefined) return
-  event.preventDefault()
-  move()
 }

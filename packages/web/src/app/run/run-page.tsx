@@ -50,28 +50,16 @@ const BRANCH_WORDS = {
 const originOfRun = ({ branch, parent }: RunHead): string | undefined =>
   branch === undefined || parent === undefined ? undefined : BRANCH_WORDS[branch.kind]
 
-function tokensOfRun({ columns, totals }: RowStore): string | undefined {
-  if (totals === undefined || totals.modelCalls === 0) return undefined
-  let [answered, counted] = [0, 0]
+function countSteps({ columns }: RowStore) {
+  let [failed, answered, counted] = [0, 0, 0]
   for (let index = 0; index < columns.length; index++) {
-    if (columns.kind[index] !== MODEL || columns.state[index] === FAILED) continue
+    const [kind, isFailed] = [columns.kind[index], columns.state[index] === FAILED]
+    if (isFailed && kind !== CRASH) failed += 1
+    if (isFailed || kind !== MODEL) continue
     answered += 1
     if (!Number.isNaN(columns.tokensIn[index])) counted += 1
   }
-  return tokensText(totals, { answered, counted })
-}
-
-/** Warns that the tape is not what was written. */
-function DamageBanner({ head: { damage, events } }: { head: RunHead }) {
-  if (damage === undefined) return null
-  return (
-    <p
-      role="alert"
-      className="shrink-0 border-b border-line bg-danger-soft px-3 py-1.5 text-danger"
-    >
-      {`The tape is damaged at event ${count(damage.event)}: ${damage.why}. Only the ${plural(events, 'event')} before it are shown.`}
-    </p>
-  )
+  return { failed, answered, counted }
 }
 
 /** Explains the outcome in one line. Empty for a run that ended normally. */
@@ -151,15 +139,13 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
   const version = useRows(rows)
   const { totals } = rows
   // oxlint-disable-next-line react/exhaustive-deps -- the version changes with the rows
-  const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
-  // oxlint-disable-next-line react/exhaustive-deps -- the version changes with the rows
-  const failed = useMemo(() => failedSteps(rows), [rows, version])
+  const { failed, ...counts } = useMemo(() => countSteps(rows), [rows, version])
   const facts = [
     plural(rows.isComplete ? rows.steps : head.recordedSteps, 'step'),
     rows.inferred > 0 ? plural(rows.inferred, 'inferred tool call') : undefined,
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
-    tokens,
+    totals?.modelCalls ? tokensText(totals, counts) : undefined,
     totals?.modelCalls ? costSoFar(totals, head) : undefined,
     duration(head.durationMs),
     head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
@@ -197,13 +183,6 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
 function costSoFar(totals: RunTotals, { status }: RunHead): string | undefined {
   if (status !== 'recording') return costText(totals)
   return totals.knownCostUsd > 0 ? `${cost(totals.knownCostUsd)} so far` : undefined
-}
-
-function failedSteps({ columns }: RowStore): number {
-  let failed = 0
-  for (let index = 0; index < columns.length; index++)
-    if (columns.state[index] === FAILED && columns.kind[index] !== CRASH) failed += 1
-  return failed
 }
 
 function FailedLink({ count: failed }: { count: number }) {
@@ -353,6 +332,7 @@ function OpenRun({ id }: { id: string }) {
         )}
       </PageFrame>
     )
+  const { damage, events } = run.head
   return (
     <PageFrame
       title={
@@ -370,7 +350,14 @@ function OpenRun({ id }: { id: string }) {
       status={<RunStatusLine run={run} hasFailed={reading.error !== undefined} />}
     >
       <div className="flex h-full min-h-0 flex-col">
-        <DamageBanner head={run.head} />
+        {damage !== undefined && (
+          <p
+            role="alert"
+            className="shrink-0 border-b border-line bg-danger-soft px-3 py-1.5 text-danger"
+          >
+            {`The tape is damaged at event ${count(damage.event)}: ${damage.why}. Only the ${plural(events, 'event')} before it are shown.`}
+          </p>
+        )}
         {!(isNarrow && step !== undefined) && <RunOutcome run={run} />}
         <RunTrouble reading={reading} />
         <WaitingApprovals run={run} />

@@ -1,6 +1,6 @@
 import { count } from '@retake/tape/present'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { RunHead } from '../../model/run-source.js'
+
 import { useBlame } from '../blame/use-blame.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
@@ -247,7 +247,9 @@ function useInitialStep(run: Run, isOff: boolean): void {
   const isRecording = head.status === 'recording'
   const [wasGrowing] = useState(isRecording)
   const isWanted = step === undefined && !isOff && !isRecording && (isRead || error !== null)
-  const known = view?.causeLabels[0] ?? head.exitStep ?? editedStep(head)
+  const { branch, exitStep } = head
+  const isFork = branch?.kind === 'fork' && branch.at?.startsWith('e') === false
+  const known = view?.causeLabels[0] ?? exitStep ?? (isFork ? branch.at : undefined)
   const first = isWanted && known === undefined ? initialStep(rows, wasGrowing) : undefined
   const chosen = first === undefined ? known : rows.at(first).label
   const label = isWanted ? chosen : undefined
@@ -275,9 +277,3 @@ function useFollow(run: Run, isOff: boolean): { isFollowing: boolean; follow: ()
   }, [isFollowing, isOff, label, isRecording, select])
   return { isFollowing: isFollowing && isRecording, follow: () => followedRun.set(id) }
 }
-
-/** The step where a fork began, if it began at a step. */
-const editedStep = ({ branch }: RunHead): string | undefined =>
-  branch?.kind === 'fork' && branch.at !== undefined && !branch.at.startsWith('e')
-    ? branch.at
-    : undefined

@@ -49,7 +49,11 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
   const cell = (column: keyof typeof STEP_CELLS & keyof typeof COLUMNS, look: string) => (
     <Cell
       className={classes(COLUMNS[column], look)}
-      title={column === 'tokens' ? tokensTitle(row) : undefined}
+      title={
+        column === 'tokens' && row.tokensIn !== undefined
+          ? `${count(row.tokensIn)} tokens in, ${count(row.tokensOut ?? 0)} out`
+          : undefined
+      }
     >
       {STEP_CELLS[column].text(row) ?? <span className="text-muted">unknown</span>}
     </Cell>
@@ -104,9 +108,6 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
     </GridRow>
   )
 })
-
-const tokensTitle = ({ tokensIn, tokensOut }: StepRow): string | undefined =>
-  tokensIn === undefined ? undefined : `${count(tokensIn)} tokens in, ${count(tokensOut ?? 0)} out`
 
 interface StepListProps extends ListMoves {
   readonly run: Run

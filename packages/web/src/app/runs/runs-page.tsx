@@ -159,16 +159,10 @@ const Figure = (props: {
 
 /** Distinguishes runs with the same name: the error, or the last line of output. */
 function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
-  if (failure !== undefined)
-    return (
-      <p className="truncate text-danger" title={failure}>
-        <VisibleText text={failure} />
-      </p>
-    )
-  const text = lastLine ?? input
+  const text = failure ?? lastLine ?? input
   if (text === undefined) return null
   return (
-    <p className="truncate text-muted" title={text}>
+    <p className={`truncate ${failure === undefined ? 'text-muted' : 'text-danger'}`} title={text}>
       <VisibleText text={text} />
     </p>
   )
@@ -238,7 +232,9 @@ function RunsList({ rows, search, onSort, chosen, onChoose }: RunsListProps) {
   const move = (by: 1 | -1): void => {
     const now = document.activeElement?.closest('li')?.querySelector<HTMLElement>('[data-run]')
     const from = runs.findIndex(({ id }) => id === now?.dataset['run'])
-    const index = nextReadable(runs, from, by)
+    let index = from < 0 && by < 0 ? runs.length : from
+    do index += by
+    while ('error' in (runs[index] ?? {}))
     const run = runs[index]
     if (run === undefined) return
     list.scrollToIndex(index)
@@ -285,15 +281,6 @@ function RunsList({ rows, search, onSort, chosen, onChoose }: RunsListProps) {
       </ul>
     </div>
   )
-}
-
-function nextReadable(runs: readonly ListedRun[], from: number, by: 1 | -1): number {
-  const start = from < 0 && by < 0 ? runs.length : from
-  for (let index = start + by; index >= 0 && index < runs.length; index += by) {
-    const run = runs[index]
-    if (run !== undefined && !('error' in run)) return index
-  }
-  return -1
 }
 
 /** The row may be rendered only after the list has scrolled. */

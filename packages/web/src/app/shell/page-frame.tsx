@@ -1,6 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { Job } from '../../api/run-repository.js'
+
 import { isOver, useJobs } from '../change/jobs.js'
 import { ApprovalsLink, useApprovals } from '../change/waiting-approvals.js'
 import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
@@ -54,9 +54,16 @@ function StatusLine({ children }: { children?: ReactNode }) {
     <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
       <div className="min-w-0 flex-1 truncate">{children}</div>
       <SearchNote />
-      {busy.map((job) => (
-        <JobNote key={job.id} job={job} />
-      ))}
+      {busy.map(({ id, kind, name, run, state: jobState, written }) => {
+        const words = `${kind} ${name ?? run} ${jobState === 'waiting' ? 'waits' : 'runs'}`
+        return written ? (
+          <RunLink key={id} run={run} className="text-accent underline">
+            {words}
+          </RunLink>
+        ) : (
+          <span key={id}>{words}</span>
+        )
+      })}
       <output className="contents">
         {state === 'lost' && (
           <span className="-mr-3 flex h-full items-center bg-warning-soft px-3 text-warning">
@@ -67,16 +74,6 @@ function StatusLine({ children }: { children?: ReactNode }) {
         )}
       </output>
     </footer>
-  )
-}
-
-function JobNote({ job }: { job: Job }) {
-  const words = `${job.kind} ${job.name ?? job.run} ${job.state === 'waiting' ? 'waits' : 'runs'}`
-  if (!job.written) return <span>{words}</span>
-  return (
-    <RunLink run={job.run} className="text-accent underline">
-      {words}
-    </RunLink>
   )
 }
 

@@ -1,3 +1,5 @@
+import { attempt } from '@retake/tape'
+
 /** Path where the viewer is mounted; empty at the root and in reports. */
 export const viewerBase = (): string =>
   document.querySelector<HTMLMetaElement>('meta[name="retake-base"]')?.content ?? ''
@@ -9,7 +11,10 @@ export const viewerBase = (): string =>
  */
 export const readAddress = (search: string): Record<string, unknown> =>
   Object.fromEntries(
-    [...new URLSearchParams(search)].map(([name, value]) => [name, readValue(value)]),
+    [...new URLSearchParams(search)].map(([name, value]) => [
+      name,
+      LOOKS_LIKE_JSON.test(value) ? attempt(() => JSON.parse(value) as unknown, value) : value,
+    ]),
   )
 
 export function writeAddress(search: Record<string, unknown>): string {
@@ -21,15 +26,6 @@ export function writeAddress(search: Record<string, unknown>): string {
 }
 
 const LOOKS_LIKE_JSON = /^["[{]/
-
-function readValue(text: string): unknown {
-  if (!LOOKS_LIKE_JSON.test(text)) return text
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return text
-  }
-}
 
 /** A list with one item is written as the item. */
 function writeValue(value: unknown): string {

@@ -6,6 +6,7 @@ import type {
   ShownDecision,
   TrialTable,
   WaitingApproval,
+  RunCard,
 } from '@retake/tape'
 import type {
   Abilities,
@@ -15,7 +16,6 @@ import type {
   RepositoryChange,
   RunActions,
 } from '../../api/run-repository.js'
-import type { RunCard } from '@retake/tape'
 import type { Explained, UnreadableRun, RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
 

@@ -45,9 +45,6 @@ async function unpack(block: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
 
-const unpackJson = async (block: string): Promise<unknown> =>
-  JSON.parse(new TextDecoder().decode(await unpack(block))) as unknown
-
 /** Built into newer browsers, and ten times faster. */
 const native = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64
 
@@ -64,10 +61,8 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
  * expose.
  */
 export async function openReport({ run, tapes, parts }: ReportData): Promise<ReportAnswers> {
-  const [known, ...bytes] = await Promise.all([
-    unpackJson(parts) as Promise<ReportParts>,
-    ...tapes.map((tape) => unpack(tape)),
-  ])
+  const [partBytes, ...bytes] = await Promise.all([parts, ...tapes].map((block) => unpack(block)))
+  const known = JSON.parse(new TextDecoder().decode(partBytes)) as ReportParts
   let tape: Tape | undefined
   for (const each of bytes) tape = readTape(each, run, tape && { parent: tape })
   if (tape === undefined) throw new Error('the report contains no tape')

@@ -1,6 +1,6 @@
 import type { RowMessage } from '@retake/tape/present'
-import type { RunCard } from '@retake/tape'
-import type { RunHead, FoundEvents, RunSource, SearchProgress } from '../../model/run-source.js'
+
+import type { FoundEvents, RunSource, SearchProgress } from '../../model/run-source.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
 import { type Answerer, WorkerClient, type SourceCall } from './worker-client.js'
 import { BackendError } from './backend-error.js'
@@ -48,7 +48,12 @@ export function openReportBackend(): ViewerBackend {
   const about = JSON.parse(blockText(BLOCKS.about)) as ReportAbout
   const worker = new WorkerClient(startWorker())
   const source = makeReportSource(worker)
-  void allParsed().then(() =>
+  // The data follows the script, so that the page renders first.
+  const parsed = new Promise<unknown>((resolve) => {
+    if (document.readyState !== 'loading') resolve(undefined)
+    else document.addEventListener('DOMContentLoaded', resolve, { once: true })
+  })
+  void parsed.then(() =>
     worker.open({
       run: about.run,
       parts: blockText(BLOCKS.parts),
@@ -58,7 +63,10 @@ export function openReportBackend(): ViewerBackend {
   return {
     name: about.title,
     onlyRun: about.run,
-    runs: async () => [cardOf(await source.head())],
+    runs: async () => {
+      const { id, name, startedAt, durationMs, status, recordedSteps: steps } = await source.head()
+      return [{ id, name, startedAt, durationMs, status, steps }]
+    },
     run: (id) => (id === about.run ? source : makeReportSource(refusing(about.run))),
     abilities: () => Promise.resolve({ fork: HERE, rerun: HERE, step: HERE }),
     watch: () => () => {},
@@ -98,25 +106,8 @@ function startWorker(): Worker {
   return worker
 }
 
-/** Waits for the data, which follows the script so that the page renders first. */
-const allParsed = (): Promise<void> =>
-  document.readyState === 'loading'
-    ? new Promise((resolve) =>
-        document.addEventListener('DOMContentLoaded', () => resolve(), { once: true }),
-      )
-    : Promise.resolve()
-
 function blockText(id: string): string {
   const text = document.getElementById(id)?.textContent ?? undefined
   if (text === undefined) throw new Error(`the report has no block ${id}: it is incomplete`)
   return text
 }
-
-const cardOf = ({ id, name, startedAt, durationMs, status, recordedSteps }: RunHead): RunCard => ({
-  id,
-  name,
-  startedAt,
-  durationMs,
-  status,
-  steps: recordedSteps,
-})

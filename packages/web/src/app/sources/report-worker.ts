@@ -35,7 +35,11 @@ async function answer({ id, call }: Extract<ToWorker, { type: 'call' }>): Promis
     for (const value of answers(call)) {
       if (cancelled.has(id)) break
       scope.postMessage({ type: 'piece', id, value }, [])
-      await turn()
+      // Lets other messages in.
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        channel.port2.postMessage(undefined, [])
+      })
     }
     scope.postMessage({ type: 'end', id }, [])
   } catch (error) {
@@ -50,9 +54,3 @@ const channel = new MessageChannel()
 const waiting: (() => void)[] = []
 channel.port1.addEventListener('message', () => waiting.shift()?.())
 channel.port1.start()
-
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    waiting.push(resolve)
-    channel.port2.postMessage(undefined, [])
-  })

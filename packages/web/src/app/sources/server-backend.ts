@@ -1,12 +1,11 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { Abilities, ParentPage, RepositoryChange } from '../../api/run-repository.js'
-import type { RunCard } from '@retake/tape'
+import { type RunCard, setNewest } from '@retake/tape'
 import type { Explained, RunHead, RunSource, UnreadableRun } from '../../model/run-source.js'
 import { viewerBase } from './address.js'
 import { BackendError } from './backend-error.js'
 import type { LiveActions, RelatedRuns, ViewerBackend } from './backend.js'
 import { ServerConnection } from './server-connection.js'
-import { setNewest } from '@retake/tape'
 
 /** A path below `/api`, with escaped values. */
 const url = (parts: TemplateStringsArray, ...values: readonly (string | number)[]): string =>
@@ -19,10 +18,21 @@ async function request(path: string, init: RequestInit = {}): Promise<Response> 
   try {
     response = await fetch(`${viewerBase()}/api${path}`, { ...init, headers })
   } catch (error) {
-    throw init.signal?.aborted === true ? error : notResponding()
+    if (init.signal?.aborted === true) throw error
+    throw new BackendError({
+      code: 'VIEWER_NO_ANSWER',
+      what: 'The viewer’s server is not responding.',
+      why: 'It has ended, or the connection to it is broken.',
+      fix: 'Try again later. If you started it with `retake ui`, start it again and open the address it prints.',
+    })
   }
   if (response.ok) return response
-  throw new BackendError(await readError(response), response.status)
+  // The response may not be from our server, or may be incomplete.
+  const body = (await response.json().catch(() => null)) as { error?: Explained } | null
+  const code = 'VIEWER_NO_ANSWER'
+  const what = `The server answered with status ${response.status}.`
+  const error = typeof body?.error?.what === 'string' ? body.error : { code, what }
+  throw new BackendError(error, response.status)
 }
 
 const read = async <T>(path: string): Promise<T> => (await (await request(path)).json()) as T
@@ -30,25 +40,6 @@ const read = async <T>(path: string): Promise<T> => (await (await request(path))
 async function post<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const sent = body === undefined ? {} : { body: JSON.stringify(body) }
   return (await (await request(path, { method: 'POST', ...sent, signal })).json()) as T
-}
-
-/** The error for a broken connection or a server that has ended. */
-const notResponding = (): BackendError =>
-  new BackendError({
-    code: 'VIEWER_NO_ANSWER',
-    what: 'The viewer’s server is not responding.',
-    why: 'It has ended, or the connection to it is broken.',
-    fix: 'Try again later. If you started it with `retake ui`, start it again and open the address it prints.',
-  })
-
-async function readError(response: Response): Promise<Explained> {
-  try {
-    const { error } = (await response.json()) as { error: Explained }
-    if (typeof error.what === 'string') return error
-  } catch {
-    // The response is not from our server, or is incomplete.
-  }
-  return { code: 'VIEWER_NO_ANSWER', what: `The server answered with status ${response.status}.` }
 }
 
 /**
@@ -67,18 +58,16 @@ async function* readLines<T>(path: string, signal?: AbortSignal): AsyncGenerator
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true })
       const lines = rest.split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) yield readLine(line) as T
+      for (const line of lines) {
+        const value = JSON.parse(line) as { readonly $error?: Explained } | null
+        if (value?.$error !== undefined) throw new BackendError(value.$error)
+        yield value as T
+      }
       if (done) return
     }
   } finally {
     void reader.cancel().catch(() => {})
   }
-}
-
-function readLine(line: string): unknown {
-  const value = JSON.parse(line) as { readonly $error?: Explained } | null
-  if (value?.$error !== undefined) throw new BackendError(value.$error)
-  return value
 }
 
 type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
@@ -96,10 +85,6 @@ class SeenRuns {
 
   note(run: string, { events, status, startedAt }: RunHead): void {
     setNewest(this.#seen, run, { events, status, startedAt }, SEEN_MAX)
-  }
-
-  forget(run: string): void {
-    this.#seen.delete(run)
   }
 
   async notifyChanged(
@@ -122,7 +107,7 @@ class SeenRuns {
         // The request that is under way gets the same error.
         if (before === undefined) continue
         if (!(error instanceof BackendError) || error.status !== 404) throw error
-        this.forget(run)
+        this.#seen.delete(run)
         notify({ type: 'gone', run })
       }
     }

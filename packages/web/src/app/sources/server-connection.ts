@@ -126,7 +126,12 @@ export class ServerConnection {
   }
 
   #setLost(error: unknown): void {
-    const why = error instanceof BackendError && error.status === 401 ? refused(error) : undefined
+    let why: Explained | undefined
+    if (error instanceof BackendError && error.status === 401) {
+      // The server responds but rejects this page: it was restarted, or the session has expired.
+      const { code, what, fix = 'Sign in again.' } = error
+      why = { code, what, fix: `${fix} This page then reconnects automatically.` }
+    }
     if (this.#lost !== undefined && this.#lost.error?.code === why?.code) return
     this.#lost = { type: 'connection', state: 'lost', ...(why && { error: why }) }
     this.#notify(this.#lost)
@@ -136,13 +141,6 @@ export class ServerConnection {
     for (const notify of this.#listeners) notify(change)
   }
 }
-
-/** The server responds but rejects this page: it was restarted, or the session has expired. */
-const refused = ({ code, what, fix = 'Sign in again.' }: BackendError): Explained => ({
-  code,
-  what,
-  fix: `${fix} This page then reconnects automatically.`,
-})
 
 class HiddenError extends Error {}
 

@@ -37,7 +37,19 @@ export class WorkerClient implements Answerer {
       if (data.type === 'failed') open.error = new BackendError(data.error)
       open.wake()
     })
-    worker.addEventListener('error', (event) => this.#break(event.message))
+    worker.addEventListener('error', ({ message: why }) => {
+      this.#broken = new BackendError({
+        code: 'REPORT_FAILED',
+        what: 'This browser could not start the part of the report that reads the tape.',
+        why,
+        fix: 'Open the report in another browser, or the run itself with `retake ui`.',
+      })
+      for (const open of this.#open.values()) {
+        open.error = this.#broken
+        open.ended = true
+        open.wake()
+      }
+    })
   }
 
   open(data: ReportData): void {
@@ -73,20 +85,6 @@ export class WorkerClient implements Answerer {
     let found: unknown
     for await (const piece of this.pieces(call)) found = piece
     return found as T
-  }
-
-  #break(why: string): void {
-    this.#broken = new BackendError({
-      code: 'REPORT_FAILED',
-      what: 'This browser could not start the part of the report that reads the tape.',
-      why,
-      fix: 'Open the report in another browser, or the run itself with `retake ui`.',
-    })
-    for (const open of this.#open.values()) {
-      open.error = this.#broken
-      open.ended = true
-      open.wake()
-    }
   }
 }
 

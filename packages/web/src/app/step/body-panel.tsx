@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape'
 import { count, duration, plural, bytesText } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
@@ -144,7 +145,10 @@ function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
     gcTime: 0,
   })
   const text = body.clipped ? whole.data : body.text
-  const value = useMemo(() => (text === undefined ? undefined : parse(text)), [text])
+  const value = useMemo(
+    () => (text === undefined ? undefined : attempt(() => ({ json: JSON.parse(text) as unknown }))),
+    [text],
+  )
   if (value !== undefined)
     return <JsonTree label={`Body of the ${side}`} value={value.json} path={`${side}.body`} />
   if (!body.clipped) return <BodyText body={body} path={`${side}.body`} />
@@ -163,14 +167,6 @@ function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
       <BodyText body={body} path={`${side}.body`} />
     </>
   )
-}
-
-function parse(text: string): { readonly json: unknown } | undefined {
-  try {
-    return { json: JSON.parse(text) as unknown }
-  } catch {
-    return undefined
-  }
 }
 
 const BodyText = ({ body, path }: { body: BodyView; path: string }) => (

@@ -196,7 +196,7 @@ function EarlierMessages({ conversation, shown, onShow }: EarlierMessagesProps) 
 export function ChatTab({ run, detail }: TabProps) {
   const given = detail.conversation
   const { field } = useFieldLinks()
-  const linked = linkedMessage(field)
+  const [root, linked = ''] = readFieldPath(field ?? '')
   const [requested, setRequested] = useState<{ step: string; from: number }>()
   const [mono, setMono] = useRemembered('step.monospace', false)
   useCommands((add) => {
@@ -206,7 +206,7 @@ export function ChatTab({ run, detail }: TabProps) {
   const first = given === undefined ? 0 : Math.max(given.from, firstShown(given))
   const wanted = Math.min(
     requested?.step === detail.label ? requested.from : first,
-    linked ?? Infinity,
+    root === 'messages' && /^\d{1,9}$/.test(linked) ? Number(linked) : Infinity,
   )
   const shown = useMessages(run, detail, wanted)
   const { from, messages } = shown
@@ -310,9 +310,4 @@ function Parameters({ detail: { request, conversation } }: { detail: StepDetail 
       <JsonTree label="Parameters" value={Object.fromEntries(entries)} path="request.body" />
     </Fold>
   )
-}
-
-function linkedMessage(field: string | undefined): number | undefined {
-  const [root, index] = readFieldPath(field ?? '')
-  return root === 'messages' && /^\d{1,9}$/.test(index ?? '') ? Number(index) : undefined
 }

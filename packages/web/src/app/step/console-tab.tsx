@@ -22,7 +22,7 @@ export function ConsoleTab({ run, detail }: TabProps) {
     placeholderData: keepPreviousData,
   })
   if (parts.data === undefined) return <QueryNote what="the output" error={parts.error} />
-  if (parts.data.length === 0) return <Note>The agent printed nothing.</Note>
+  if (parts.data.length === 0) return <p className="p-3 text-muted">The agent printed nothing.</p>
   const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
   const split = splitAtMoment(parts.data, detail)
   const [before, after] = [joinWrites(split.before), joinWrites(split.after)]
@@ -138,8 +138,4 @@ const Output = ({ lines, linked, isLater = false }: OutputProps) => (
       </li>
     ))}
   </ol>
-)
-
-const Note = ({ children }: { children: React.ReactNode }) => (
-  <p className="p-3 text-muted">{children}</p>
 )

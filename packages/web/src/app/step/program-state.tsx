@@ -16,12 +16,11 @@ import {
 import { useStore } from '../design/store.js'
 import { reasonOf, useAbilities } from '../change/use-abilities.js'
 
-/** An object with `$type` represents something that JSON cannot express. */
-const hasParts = (json: unknown): boolean =>
-  typeof json === 'object' && json !== null && !Object.hasOwn(json, '$type')
-
 function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
   const { expression, step, value, error } = evaluated
+  const { json } = value ?? {}
+  // An object with `$type` represents something that JSON cannot express.
+  const hasParts = typeof json === 'object' && json !== null && !Object.hasOwn(json, '$type')
   const tree = useMemo(() => describeTree(value?.json), [value])
   return (
     <div>
@@ -30,7 +29,7 @@ function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
         <span className="text-muted">{step !== undefined && `at step ${step}`}</span>
       </p>
       {error !== undefined && <ErrorNote error={error} />}
-      {value?.ok && hasParts(value.json) ? (
+      {value?.ok && hasParts ? (
         <JsonTree label={expression} value={tree} path={`state.${expression}`} />
       ) : (
         <p
@@ -144,34 +143,29 @@ const StopLocation = ({ position: { state, stack } }: { position: StopPosition }
         </pre>
       </div>
     )}
-    <CallStack stack={stack} />
+    {stack.length > 0 && (
+      <details className="rounded border border-line">
+        <summary className="cursor-pointer px-2 py-1">
+          Call stack <span className="text-muted">{stack.length}</span>
+        </summary>
+        <ol className="border-t border-line px-2 py-1 font-mono text-sm">
+          {stack.map((line) => (
+            <li
+              key={`${line.file}:${line.line}:${line.column} ${line.name}`}
+              className={line.isUser ? '' : 'text-muted'}
+            >
+              {line.isAsync && <span className="text-muted">awaited by </span>}
+              {line.name === '' ? '(top level)' : line.name}{' '}
+              <span className="text-muted wrap-anywhere">
+                {line.file}:{line.line}
+              </span>
+            </li>
+          ))}
+        </ol>
+      </details>
+    )}
   </>
 )
-
-function CallStack({ stack }: { stack: StopPosition['stack'] }) {
-  if (stack.length === 0) return null
-  return (
-    <details className="rounded border border-line">
-      <summary className="cursor-pointer px-2 py-1">
-        Call stack <span className="text-muted">{stack.length}</span>
-      </summary>
-      <ol className="border-t border-line px-2 py-1 font-mono text-sm">
-        {stack.map((line) => (
-          <li
-            key={`${line.file}:${line.line}:${line.column} ${line.name}`}
-            className={line.isUser ? '' : 'text-muted'}
-          >
-            {line.isAsync && <span className="text-muted">awaited by </span>}
-            {line.name === '' ? '(top level)' : line.name}{' '}
-            <span className="text-muted wrap-anywhere">
-              {line.file}:{line.line}
-            </span>
-          </li>
-        ))}
-      </ol>
-    </details>
-  )
-}
 
 interface EvaluateBoxProps {
   readonly store: DebugSession

@@ -20,17 +20,21 @@ export const stateQuery = (run: Run, label: string) =>
     staleTime: 0,
   })
 
-/** A program cannot be paused after a crash, so the last step before it is used. */
-const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
-  kind === 'crash' ? (parent ?? label) : label
-
 export function StateTab({ run, detail }: TabProps) {
   const { live } = useBackend()
-  const { data, error } = useQuery(stateQuery(run, detail.label))
+  const { kind, label, parent } = detail
+  // A program cannot be paused after a crash, so the last step before it is used.
+  const step = kind === 'crash' ? (parent ?? label) : label
+  const { data, error } = useQuery(stateQuery(run, label))
   const captured = data ? (
     <StateDetail state={data} />
   ) : data === null ? (
-    <NoVariables run={run} />
+    <>
+      <p className="text-muted">
+        No variables were captured at this step. To capture them at every step, run
+      </p>
+      <CopyCommand command={`retake debug snapshot ${run.id}`} />
+    </>
   ) : (
     <QueryNote what="the state" error={error} />
   )
@@ -39,17 +43,8 @@ export function StateTab({ run, detail }: TabProps) {
       {live === undefined ? (
         captured
       ) : (
-        <ProgramState run={run} live={live} step={pausedAt(detail)} captured={captured} />
+        <ProgramState run={run} live={live} step={step} captured={captured} />
       )}
     </div>
   )
 }
-
-const NoVariables = ({ run }: { run: Run }) => (
-  <>
-    <p className="text-muted">
-      No variables were captured at this step. To capture them at every step, run
-    </p>
-    <CopyCommand command={`retake debug snapshot ${run.id}`} />
-  </>
-)

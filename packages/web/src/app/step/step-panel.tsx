@@ -7,7 +7,7 @@ import { BlameLine } from '../blame/role-mark.js'
 import { isEdited, openFork, useForkDraft, useOpenFork } from '../change/fork-draft.js'
 import { reasonOf, useAbilities } from '../change/use-abilities.js'
 import { StepStateBadge, useWaiting } from '../change/waiting-approvals.js'
-import { type PageCommand, useCommands } from '../commands/commands.js'
+import { useCommands } from '../commands/commands.js'
 import { Badge, KIND_NAMES, KindMark, OriginBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { CopyIcon } from '../design/icons.js'
@@ -67,18 +67,6 @@ function tabsOf(detail: StepDetail): StepTab[] {
   return all.filter((tab) => tab !== false)
 }
 
-function chooseTab(
-  tabs: readonly StepTab[],
-  { kind, response }: StepDetail,
-  { tab, field }: { readonly tab: string | undefined; readonly field: string | undefined },
-): StepTab | undefined {
-  const named = (value: string | undefined): StepTab | undefined =>
-    tabs.find((each) => each.value === value)
-  // What came of a request: many requests, such as GET, have no body to show.
-  const outcome = kind === 'http' ? named(response === undefined ? 'error' : 'response') : undefined
-  return named(tab) ?? named(tabOfField(field ?? '')) ?? outcome ?? tabs[0]
-}
-
 /** Not in reports. The editor is large and rarely needed. */
 const ForkDialog =
   __REPOSITORY__ === 'live'
@@ -110,7 +98,29 @@ function ForkButton({ run, step }: { run: Run; step: StepDetail }) {
 
 function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
   const { live } = useBackend()
-  const copies = useCopies(run, detail)
+  const { tab, field } = useSelection()
+  const linkTo = useLinkTo()
+  const { label, request } = detail
+  const json = (): string => JSON.stringify(detail, undefined, 2)
+  const copies = useCommands((add) => {
+    add('Share', 'step.copy-link', 'Copy link', ['y'], () => {
+      void copyWithToast('the link', linkTo({ step: label, tab, field }))
+    })
+    const disabled = request === undefined ? 'This step is not an HTTP request.' : undefined
+    add('Share', 'step.copy-curl', 'Copy as curl', { keys: ['c'], disabled }, () => {
+      void copyWithToast('the request as curl', async () => {
+        const body = request?.body.clipped && (await run.source.body(label, 'request'))
+        const text = body ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(body) : undefined
+        return copyAsCurl(detail, text) ?? ''
+      })
+    })
+    add('Share', 'step.copy-json', 'Copy step as JSON', [], () => {
+      void copyWithToast('the step as JSON', json())
+    })
+    add('Share', 'step.download-json', 'Download step as JSON', [], () =>
+      saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
+    )
+  })
   return (
     <div className="flex shrink-0 items-center gap-1.5">
       {live && detail.kind !== 'crash' && <ForkButton run={run} step={detail} />}
@@ -125,38 +135,6 @@ function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
       />
     </div>
   )
-}
-
-function useCopies(run: Run, detail: StepDetail): readonly PageCommand[] {
-  const { tab, field } = useSelection()
-  const linkTo = useLinkTo()
-  const { label, request } = detail
-  const json = (): string => JSON.stringify(detail, undefined, 2)
-  return useCommands((add) => {
-    add('Share', 'step.copy-link', 'Copy link', ['y'], () => {
-      void copyWithToast('the link', linkTo({ step: label, tab, field }))
-    })
-    const disabled = request === undefined ? 'This step is not an HTTP request.' : undefined
-    add('Share', 'step.copy-curl', 'Copy as curl', { keys: ['c'], disabled }, () => {
-      void copyWithToast('the request as curl', () => curlOf(run, detail))
-    })
-    add('Share', 'step.copy-json', 'Copy step as JSON', [], () => {
-      void copyWithToast('the step as JSON', json())
-    })
-    add('Share', 'step.download-json', 'Download step as JSON', [], () =>
-      saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
-    )
-  })
-}
-
-async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
-  const isCut = detail.request?.body.clipped === true
-  const text = isCut
-    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(
-        await source.body(detail.label, 'request'),
-      )
-    : undefined
-  return copyAsCurl(detail, text) ?? ''
 }
 
 interface Fact {
@@ -193,7 +171,11 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       },
     kind === 'model' && { path: 'finishReason', name: 'finish', value: detail.finishReason },
     { path: 'at', name: 'at', value: `+${clock(detail.at)}` },
-    lane !== 0 && { path: 'lane', name: 'lane', value: laneName(head, lane) },
+    lane !== 0 && {
+      path: 'lane',
+      name: 'lane',
+      value: head.lanes.find(({ id }) => id === lane)?.name ?? String(lane),
+    },
   ]
   return facts.filter((fact) => fact !== false)
 }
@@ -213,11 +195,6 @@ function tokenFacts({ usage }: StepDetail): Fact[] {
   return facts.flatMap(([path, name, value]) =>
     typeof value === 'string' ? [{ path: `usage.${path}`, name, value }] : [],
   )
-}
-
-const laneName = ({ lanes }: RunHead, id: number): string => {
-  const name = lanes.find((lane) => lane.id === id)?.name
-  return name ?? String(id)
 }
 
 function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
@@ -331,7 +308,11 @@ export function StepPanel({ run }: { run: Run }) {
 function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
   const { tab, field, show } = useSelection()
   const tabs = tabsOf(detail)
-  const shown = chooseTab(tabs, detail, { tab, field })
+  const { kind, response } = detail
+  const named = (value: string | undefined) => tabs.find((each) => each.value === value)
+  // What came of a request: many requests, such as GET, have no body to show.
+  const outcome = kind === 'http' ? named(response === undefined ? 'error' : 'response') : undefined
+  const shown = named(tab) ?? named(tabOfField(field ?? '')) ?? outcome ?? tabs[0]
   useCommands((add) => {
     for (const [index, { value, title }] of tabs.entries())
       add('Look', `step.tab.${value}`, `Show ${title}`, index < 9 ? [String(index + 1)] : [], () =>

@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape'
 import { count, DESCRIBED_WORDS, plural } from '@retake/tape/present'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import {
@@ -175,12 +176,8 @@ export function rowTextOf(value: unknown): { readonly text: string; readonly len
 export function jsonIn(text: string): object | undefined {
   const start = text.trimStart()[0]
   if (start !== '{' && start !== '[') return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = attempt(() => JSON.parse(text) as unknown)
+  return typeof value === 'object' && value !== null ? value : undefined
 }
 
 /** Number of members that a limit left out; undefined if there are none. See `Clipped`. */

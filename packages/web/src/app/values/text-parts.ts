@@ -165,33 +165,21 @@ export function visibleParts(text: string): VisiblePart[] {
     while (text.startsWith(char, end)) end += char.length
     at = end
     const count = (end - found.index) / char.length
-    const sign = signOf(char) + (count > 1 ? `×${count}` : '')
+    const code = char.codePointAt(0) ?? 0
+    const hex = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+    const control = code === 0x7f ? 'DEL' : CONTROLS[code]
+    const sign = `⟨${control ?? hex}⟩${count > 1 ? `×${count}` : ''}`
     if (++marks > MARKS) pending += sign
     else {
       flush()
-      parts.push({ type: 'mark', text: sign, name: nameOf(char) })
+      const isHalf = code >= 0xd800 && code <= 0xdfff
+      const name = isHalf ? 'half of a surrogate pair' : NAMES[code]
+      parts.push({ type: 'mark', text: sign, name: name === undefined ? hex : `${name}, ${hex}` })
     }
   }
   pending += text.slice(at)
   flush()
   return parts
-}
-
-const codeOf = (char: string): number => char.codePointAt(0) ?? 0
-
-function signOf(char: string): string {
-  const code = codeOf(char)
-  const control = code === 0x7f ? 'DEL' : CONTROLS[code]
-  if (control !== undefined) return `⟨${control}⟩`
-  return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
-}
-
-function nameOf(char: string): string {
-  const code = codeOf(char)
-  const hex = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
-  if (code >= 0xd800 && code <= 0xdfff) return `half of a surrogate pair, ${hex}`
-  const name = NAMES[code]
-  return name === undefined ? hex : `${name}, ${hex}`
 }
 
 /** The content encoding that was removed for display and download, if any. */

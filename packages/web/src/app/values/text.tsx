@@ -18,16 +18,6 @@ const TONES: Readonly<Record<AnsiTone, string>> = {
   muted: 'text-muted',
 }
 
-const AnsiSpans = ({ text }: { text: string }) =>
-  indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
-    <span
-      key={index}
-      className={`${tone === undefined ? '' : TONES[tone]} ${bold ? 'font-bold' : ''}`}
-    >
-      <VisibleText text={piece} />
-    </span>
-  ))
-
 interface VisibleTextProps {
   readonly text: string
   readonly className?: string
@@ -108,7 +98,14 @@ function Look({ look, text }: Required<Pick<LongTextProps, 'look' | 'text'>>) {
         </div>
       )
     case 'terminal':
-      return <AnsiSpans text={text} />
+      return indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
+        <span
+          key={index}
+          className={`${tone === undefined ? '' : TONES[tone]} ${bold ? 'font-bold' : ''}`}
+        >
+          <VisibleText text={piece} />
+        </span>
+      ))
     case 'quoted':
       return (
         <>

@@ -15,8 +15,7 @@ import { explain } from '@retake/runner/command-line'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { cost, plural } from '@retake/tape/present'
 import { fromHere } from '@retake/runner/terminal'
-import { stepAt, viewRun } from '@retake/runner/runs'
-import type { BranchFacts } from '@retake/runner/runs'
+import { stepAt, viewRun, type BranchFacts } from '@retake/runner/runs'
 
 /** Facts of a branch for a page. Unknown facts are missing. */
 export const factsView = ({ savedUsd, paidUsd, ...facts }: BranchFacts): BranchFactsView => ({

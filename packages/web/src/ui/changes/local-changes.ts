@@ -1,7 +1,16 @@
 import { planRerun } from '@retake/engine/plans'
 import type { RunStatus } from '@retake/tape/present'
 import type { Abilities, BranchNodeView, RunActions, Job } from '../../api/run-repository.js'
-import type { RunStore } from '@retake/runner/runs'
+import {
+  type RunStore,
+  type BranchNode,
+  branchTree,
+  changeText,
+  howText,
+  type OwnNode,
+  readNode,
+  readBranchRun,
+} from '@retake/runner/runs'
 import { editableOf, planOf } from './plan-change.js'
 import { factsView, LocalJobs } from './jobs.js'
 import { FileCache, openFinished, openStored, withMark } from '../runs/run-models.js'
@@ -12,15 +21,6 @@ import { explainOrThrow } from '@retake/runner/command-line'
 import { replayAgent, startOf } from '@retake/runner/agent'
 import { runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
 import { fromHere } from '@retake/runner/terminal'
-import {
-  type BranchNode,
-  branchTree,
-  changeText,
-  howText,
-  type OwnNode,
-  readNode,
-  readBranchRun,
-} from '@retake/runner/runs'
 
 /** Maximum length of a shown edit; `branch.edits` has the whole edit. */
 const EDIT_MAX = 400
@@ -103,17 +103,12 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
 
 /** Actions that a run allows here, or why not. Credentials are checked when something goes live. */
 export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
-  const can = status === 'recording' ? 'It is still being recorded.' : startable(tape)
-  return { fork: can, rerun: can, step: can }
-}
-
-function startable(tape: Tape): true | string {
+  let can: true | string = status === 'recording' ? 'It is still being recorded.' : true
   try {
-    startOf(tape)
-    return true
+    if (can === true) startOf(tape)
   } catch (error) {
-    const explained = explainOrThrow(error)
-    const { what, why, fix } = explained
-    return error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
+    const { what, why, fix } = explainOrThrow(error)
+    can = error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
   }
+  return { fork: can, rerun: can, step: can }
 }

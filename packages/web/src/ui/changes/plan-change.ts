@@ -24,24 +24,28 @@ export function editableOf(tape: Tape, at: string): Editable {
   const event = /^e(\d+)$/.exec(at)?.[1]
   if (event !== undefined)
     return {
-      ...reading('answer', () => textOf(drawPayload(tape, Number(event)), {})),
+      ...reading('answer', () => textOf(drawPayload(tape, Number(event)))),
       whyNoRequest: 'A clock or random value has no request to edit.',
     }
   const step = stepOf(tape, at)
   return {
-    ...reading('answer', () => textOf(answerPayload(tape, step), answerFacts(step))),
-    ...reading('request', () => textOf(requestPayload(tape, step), {})),
+    ...reading('answer', () => {
+      const payload = answerPayload(tape, step)
+      const { status, events } = step.exchange()?.response ?? {}
+      return textOf(payload, {
+        ...(status !== undefined && { status }),
+        ...(events !== undefined && { streamed: true }),
+      })
+    }),
+    ...reading('request', () => textOf(requestPayload(tape, step))),
   }
 }
 
 function reading(name: 'answer' | 'request', read: () => EditableText | string): Editable {
-  const [value, why] =
-    name === 'answer'
-      ? (['answer', 'whyNoAnswer'] as const)
-      : (['request', 'whyNoRequest'] as const)
+  const why = name === 'answer' ? 'whyNoAnswer' : 'whyNoRequest'
   try {
     const found = read()
-    return typeof found === 'string' ? { [why]: found } : { [value]: found }
+    return typeof found === 'string' ? { [why]: found } : { [name]: found }
   } catch (error) {
     const explained = explainOrThrow(error)
     return { [why]: `${explained.what} ${explained.why}` }
@@ -50,18 +54,12 @@ function reading(name: 'answer' | 'request', read: () => EditableText | string):
 
 function textOf(
   payload: Payload,
-  facts: Pick<EditableText, 'status' | 'streamed'>,
+  facts?: Pick<EditableText, 'status' | 'streamed'>,
 ): EditableText | string {
   const text = payloadText(payload)
   if (text.length > CHARACTERS_MAX)
     return `It has ${plural(text.length, 'character')}, too many to edit in a page. \`retake fork --edit\` opens it in your editor.`
   return { form: isPlainText(payload) ? 'text' : 'json', text, kind: payload.kind, ...facts }
-}
-
-function answerFacts(step: Step): Pick<EditableText, 'status' | 'streamed'> {
-  const response = step.exchange()?.response
-  if (response === undefined) return {}
-  return { status: response.status, ...(response.events !== undefined && { streamed: true }) }
 }
 
 /** True for a body that is not JSON, or a tool result that is a text. */
@@ -71,16 +69,6 @@ export const isPlainText = ({ kind, data }: Payload): boolean =>
 export function payloadText(payload: Payload): string {
   if (!isPlainText(payload)) return JSON.stringify(payload.data, undefined, 2)
   return payload.kind === 'text' ? (payload.data as { text: string }).text : String(payload.data)
-}
-
-function editedPayload(recorded: Payload, text: string): Payload {
-  const { kind } = recorded
-  if (isPlainText(recorded)) return { kind, data: kind === 'text' ? { text } : text }
-  try {
-    return { kind, data: JSON.parse(text) as unknown }
-  } catch (cause) {
-    throw tapeErrors.EDIT_NOT_JSON(cause)
-  }
 }
 
 /** More changes are shown as one change of the whole payload. */
@@ -113,9 +101,11 @@ function* changesBetween(
     return
   }
   const values = new Map(Object.entries(after))
-  const named = Array.isArray(before) ? (key: string) => key : pathKey
-  for (const [key, value] of Object.entries(before))
-    yield* changesBetween(value, values.get(key), [...at, named(key)])
+  for (const [key, value] of Object.entries(before)) {
+    // An unquoted number would be an index.
+    const name = Array.isArray(before) ? key : keyText({ key, quoted: /^-?\d+$/.test(key) })
+    yield* changesBetween(value, values.get(key), [...at, name])
+  }
 }
 
 const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null
@@ -126,16 +116,14 @@ function haveSameKeys(a: object, b: object): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key))
 }
 
-/** An unquoted number would be an index. */
-const pathKey = (key: string): string => keyText({ key, quoted: /^-?\d+$/.test(key) })
-
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {
   const { response, requestText, ...rest } = request
-  return planFork(tape, {
-    ...rest,
-    ...(response !== undefined && answerChange(tape, request.at, response)),
-    ...(requestText !== undefined && requestChange(tape, request.at, requestText)),
-  })
+  const options = { ...rest, ...(response !== undefined && answerChange(tape, rest.at, response)) }
+  if (requestText === undefined) return planFork(tape, options)
+  const recorded = requestPayload(tape, stepOf(tape, rest.at))
+  const { edited, paths } = changeOf(recorded, requestText, `The request of step ${rest.at}`)
+  const change = paths === undefined ? { requestPayload: edited } : { request: paths }
+  return planFork(tape, { ...options, ...change })
 }
 
 /** An edited answer, as changes by path if these describe all of it. */
@@ -148,22 +136,21 @@ function answerChange(tape: Tape, at: string, text: string): Pick<ForkOptions, '
   return paths === undefined ? { payload: edited } : { set: paths }
 }
 
-function requestChange(
-  tape: Tape,
-  at: string,
-  text: string,
-): Pick<ForkOptions, 'request' | 'requestPayload'> {
-  const recorded = requestPayload(tape, stepOf(tape, at))
-  const { edited, paths } = changeOf(recorded, text, `The request of step ${at}`)
-  return paths === undefined ? { requestPayload: edited } : { request: paths }
-}
-
 function changeOf(
   recorded: Payload,
   text: string,
   what: string,
 ): { edited: Payload; paths: Readonly<Record<string, unknown>> | undefined } {
-  const edited = editedPayload(recorded, text)
+  const { kind } = recorded
+  let data: unknown = kind === 'text' ? { text } : text
+  if (!isPlainText(recorded)) {
+    try {
+      data = JSON.parse(text)
+    } catch (cause) {
+      throw tapeErrors.EDIT_NOT_JSON(cause)
+    }
+  }
+  const edited: Payload = { kind, data }
   const paths = changedPaths(recorded.data, edited.data)
   const isSame =
     paths !== undefined &&

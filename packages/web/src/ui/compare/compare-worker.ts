@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { PriceTable } from '@retake/tape'
+import type { PriceTable, RunComparison } from '@retake/tape'
 import type { Explained } from '../../model/run-source.js'
-import type { RunComparison } from '@retake/tape'
 import { project, useProject } from '@retake/runner/config'
 import { explainOrThrow } from '@retake/runner/command-line'
 import { RunStore } from '@retake/runner/runs'
@@ -16,16 +15,15 @@ export interface CompareTask {
 
 export type CompareAnswer = { readonly compared: RunComparison } | { readonly error: Explained }
 
-/** Unexpected errors end the thread and are reported that way. */
-function answer({ folder, a, b, prices }: CompareTask): CompareAnswer {
-  useProject({ ...project(), prices })
-  try {
-    return { compared: compareRuns(new RunStore(folder), a, b) }
-  } catch (error) {
-    const explained = explainOrThrow(error)
-    return { error: explained }
-  }
+const { folder, a, b, prices } = workerData as CompareTask
+useProject({ ...project(), prices })
+let answer: CompareAnswer
+try {
+  answer = { compared: compareRuns(new RunStore(folder), a, b) }
+} catch (error) {
+  // Unexpected errors end the thread and are reported that way.
+  answer = { error: explainOrThrow(error) }
 }
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-parentPort?.postMessage(answer(workerData as CompareTask))
+parentPort?.postMessage(answer)

@@ -7,15 +7,18 @@ import {
   type StepDiff,
   type ValueDiff,
 } from '@retake/tape/diff'
-import { type RunView, type Step, type Tape, defined } from '@retake/tape'
-import type {
-  ComparedLine,
-  ComparedPrinted,
-  ComparedStep,
-  ComparedText,
-  RunComparison,
+import {
+  type RunView,
+  type Step,
+  type Tape,
+  defined,
+  type ComparedLine,
+  type ComparedPrinted,
+  type ComparedStep,
+  type ComparedText,
+  type RunComparison,
+  type RunCard,
 } from '@retake/tape'
-import type { RunCard } from '@retake/tape'
 import {
   descentText,
   locationOf,
@@ -24,9 +27,7 @@ import {
   valueSides,
 } from '@retake/runner/terminal'
 import { openStored } from '../runs/run-models.js'
-import type { RunStore } from '@retake/runner/runs'
-import { statusOf } from '@retake/runner/runs'
-import { viewRun } from '@retake/runner/runs'
+import { type RunStore, statusOf, viewRun } from '@retake/runner/runs'
 
 const LINE_MAX = 2000
 
@@ -92,8 +93,10 @@ export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedSte
   const rows: ComparedStep[] = []
   let next = 0
   const takeSame = (isBefore: (pair: Pair) => boolean): void => {
-    for (let pair = same[next]; pair && isBefore(pair); pair = same[++next])
-      rows.push(sameRow(pair))
+    for (let pair = same[next]; pair && isBefore(pair); pair = same[++next]) {
+      const [{ label, title, kind }, right] = pair
+      rows.push({ a: label, b: right.label, title, kind, verdict: 'same', differences: [] })
+    }
   }
   for (const step of diff.steps) {
     const [inA, inB] = [step.a?.label, step.b?.label]
@@ -130,15 +133,6 @@ function samePairs(a: readonly Step[], b: readonly Step[], differing: readonly S
 
 const indexesOf = (steps: readonly Step[]): ReadonlyMap<string, number> =>
   new Map(steps.map(({ label }, index) => [label, index]))
-
-const sameRow = ([left, right]: Pair): ComparedStep => ({
-  a: left.label,
-  b: right.label,
-  title: left.title,
-  kind: left.kind,
-  verdict: 'same',
-  differences: [],
-})
 
 function differingRow({ change, a, b, fields, carried }: StepDiff): ComparedStep {
   const step = a ?? b

@@ -48,7 +48,12 @@ export class Comparisons {
     const thread = new Worker(webEntry('compare-worker'), { workerData })
     this.#threads.add(thread)
     try {
-      const answer = await answerOf(thread)
+      const answer = await new Promise<CompareAnswer>((resolve, reject) => {
+        thread.once('message', resolve)
+        thread.once('error', reject)
+        // Ended by `close`; any other end of a thread is reported before.
+        thread.once('exit', () => reject(cliErrors.SERVER_CLOSING()))
+      })
       if ('compared' in answer) return answer.compared
       const { code, what, why = '', fix = '' } = answer.error
       throw new RetakeError(code, what, why, fix)
@@ -58,11 +63,3 @@ export class Comparisons {
     }
   }
 }
-
-const answerOf = (thread: Worker): Promise<CompareAnswer> =>
-  new Promise((resolve, reject) => {
-    thread.once('message', resolve)
-    thread.once('error', reject)
-    // Ended by `close`; any other end of a thread is reported before.
-    thread.once('exit', () => reject(cliErrors.SERVER_CLOSING()))
-  })

@@ -2,13 +2,17 @@ import { openIntactTape, openOwnTape, openTape } from '@retake/tape/node'
 import { RunModel } from '../../model/run-model.js'
 import { cliErrors } from '@retake/runner/errors'
 import type { RunStatus } from '@retake/tape/present'
-import { stampOf, type TapeStamp } from '@retake/runner/runs'
-import { isRecording, type RunStore } from '@retake/runner/runs'
-import { statusOf } from '@retake/runner/runs'
-import { readOptions } from '@retake/runner/runs'
+import {
+  stampOf,
+  type TapeStamp,
+  isRecording,
+  type RunStore,
+  statusOf,
+  readOptions,
+  tagsFileOf,
+} from '@retake/runner/runs'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { tagsFileOf } from '@retake/runner/runs'
 import { type Tape, setNewest } from '@retake/tape'
 
 /** Changes when one of the files is written, replaced or removed. Does not read content. */
@@ -117,18 +121,14 @@ export class RunModels {
       throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
     }
     let text = own.text
-    for (const parent of this.#ancestors(id)) text += `, ${stampText(this.store.pathOf(parent))}`
-    return text
-  }
-
-  /** Known ancestors: the parent of a run is known once it was read. */
-  *#ancestors(id: string): Generator<string> {
+    // Includes known ancestors: the parent of a run is known once it was read.
     const seen = new Set([id])
     for (let at = this.#parents.get(id); at !== undefined; at = this.#parents.get(at)) {
-      if (seen.has(at)) return
+      if (seen.has(at)) break
       seen.add(at)
-      yield at
+      text += `, ${stampText(this.store.pathOf(at))}`
     }
+    return text
   }
 
   #read(id: string, before: string): ReadRun {

@@ -4,8 +4,7 @@ import path from 'node:path'
 import { redactText, type Tape, attempt } from '@retake/tape'
 import { rememberHidden, withoutHidden } from '@retake/engine/runs'
 import type { SourceExcerpt } from '../../model/run-source.js'
-import { fileHere, movedHere } from '@retake/runner/agent'
-import { projectRoot } from '@retake/runner/agent'
+import { fileHere, movedHere, projectRoot } from '@retake/runner/agent'
 
 const AROUND = 8
 const FILE_MAX_BYTES = 4 << 20

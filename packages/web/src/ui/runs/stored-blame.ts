@@ -1,8 +1,7 @@
 import { findingsPath } from '@retake/runner/runs'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Tape, setNewest, attempt } from '@retake/tape'
-import { readRunBlame } from '@retake/tape'
+import { type Tape, setNewest, attempt, readRunBlame } from '@retake/tape'
 
 import { FileCache, stampText } from './run-models.js'
 
@@ -58,13 +57,11 @@ export class FailedChecks {
     const names = new Set(attempt(() => readdirSync(blames), []))
     return cards.map((card) => {
       const name = `${card.id}.json`
-      const isMarked = names.has(name) && this.#isReadable(path.join(blames, name), card.id)
+      const file = path.join(blames, name)
+      const read = () => readRunBlame(JSON.parse(readFileSync(file, 'utf8')) as unknown, card.id)
+      const isMarked =
+        names.has(name) && this.#readable.get(file, [file], () => attempt(read) !== undefined)
       return isMarked ? { ...card, failedCheck: true } : card
     })
-  }
-
-  #isReadable(file: string, run: string): boolean {
-    const read = () => readRunBlame(JSON.parse(readFileSync(file, 'utf8')) as unknown, run)
-    return this.#readable.get(file, [file], () => attempt(read) !== undefined)
   }
 }

@@ -1,4 +1,4 @@
-import { capturedState } from '@retake/runner/debug'
+import { capturedState, checkExpression, spawnProbe } from '@retake/runner/debug'
 import { randomUUID } from 'node:crypto'
 import type { CapturedState, Tape } from '@retake/tape'
 import { compareStates } from '../../model/state-view.js'
@@ -17,11 +17,8 @@ import {
   type StoppedPosition,
   Timeline,
 } from '@retake/engine/inspect'
-import { changedSources, movedHere, sourceFiles } from '@retake/runner/agent'
-import { checkExpression } from '@retake/runner/debug'
+import { changedSources, movedHere, sourceFiles, startOf } from '@retake/runner/agent'
 import { fromHere } from '@retake/runner/terminal'
-import { spawnProbe } from '@retake/runner/debug'
-import { startOf } from '@retake/runner/agent'
 import { viewRun } from '@retake/runner/runs'
 import { stampText } from '../runs/run-models.js'
 
@@ -175,17 +172,13 @@ class RunSession {
       if (to.to === 'back') return timeline.back()
       return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
     } catch (error) {
-      throw this.#explained(error)
+      if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') throw error
+      // The probable reason if a replay left the tape: changed code.
+      const changed = this.changedSources()
+      if (changed.length === 0) throw error
+      const why = `${error.why} Saved since the recording: ${changed.join(', ')}.`
+      throw new RetakeError(error.code, error.what, why, error.fix, { cause: error })
     }
-  }
-
-  /** Adds the probable reason if a replay left the tape: changed code. */
-  #explained(error: unknown): unknown {
-    if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') return error
-    const changed = this.changedSources()
-    if (changed.length === 0) return error
-    const why = `${error.why} Saved since the recording: ${changed.join(', ')}.`
-    return new RetakeError(error.code, error.what, why, error.fix, { cause: error })
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
@@ -257,7 +250,16 @@ export class Sessions {
 
   /** A session is not idle while it works. */
   async #use<T>(id: string, act: (session: RunSession) => Promise<T>): Promise<T> {
-    const entry = this.#entry(id)
+    const entry = this.#entries.get(id)
+    if (entry === undefined)
+      throw cliErrors.NO_SUCH_SESSION(
+        id,
+        'It was not used for a while, or others were opened after it.',
+      )
+    if (entry.session.isOutdated) {
+      void this.close(id)
+      throw cliErrors.NO_SUCH_SESSION(id, 'The tape of the run has changed since.')
+    }
     clearTimeout(entry.idle)
     entry.uses++
     this.#entries.delete(id)
@@ -271,18 +273,6 @@ export class Sessions {
       entry.uses--
       if (entry.uses === 0 && this.#entries.has(id)) entry.idle = this.#closeLater(id)
     }
-  }
-
-  #entry(id: string): Entry {
-    const entry = this.#entries.get(id)
-    if (entry === undefined)
-      throw cliErrors.NO_SUCH_SESSION(
-        id,
-        'It was not used for a while, or others were opened after it.',
-      )
-    if (!entry.session.isOutdated) return entry
-    void this.close(id)
-    throw cliErrors.NO_SUCH_SESSION(id, 'The tape of the run has changed since.')
   }
 
   #closeLater(id: string): NodeJS.Timeout {

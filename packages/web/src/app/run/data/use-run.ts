@@ -128,15 +128,13 @@ export class RunReader extends Store<Reading> {
     const isAnswer = !TEMPORARY_ERRORS.has(explained.code)
     this.#change({ error: explained, ...(!isAnswer && { isLost: true }) })
     if (isAnswer) return
-    const again = setTimeout(() => {
-      if (!signal.aborted && this.get().isLost) void this.#retry(signal)
-    }, RETRY_MS)
+    const retry = async (): Promise<void> => {
+      if (signal.aborted || !this.get().isLost) return
+      await this.#readOn(signal)
+      if (this.get().error === undefined) this.#change({ isLost: false })
+    }
+    const again = setTimeout(() => void retry(), RETRY_MS)
     signal.addEventListener('abort', () => clearTimeout(again), { once: true })
-  }
-
-  async #retry(signal: AbortSignal): Promise<void> {
-    await this.#readOn(signal)
-    if (this.get().error === undefined) this.#change({ isLost: false })
   }
 
   #change(part: Partial<Reading>): void {

@@ -174,7 +174,7 @@ function drawBand(
 
 /** Marks below the lanes, so that causes are visible even if their lanes are not. */
 function drawHeatLine(scene: Scene, heat: Heat): void {
-  const { context, data, width, gutter, shown } = scene
+  const { context, data, width, gutter, shown, colors } = scene
   const top = scene.height - belowLanes(scene)
   const band = { top, height: HEAT_HEIGHT, name: 'blame', nameTop: top + HEAT_HEIGHT / 2 + 1 }
   drawBand(scene, band, () => {
@@ -187,20 +187,18 @@ function drawHeatLine(scene: Scene, heat: Heat): void {
       if (taken[at]) continue
       taken.fill(1, at - MARK_DISTANCE + 1, at + MARK_DISTANCE)
       context.globalAlpha = shown.hidden > 0 && !shown.has(position) ? 0.2 : 1
-      drawMark(scene, x, top + 4, heat.roles[index] ?? 0)
+      const role = heat.roles[index] ?? 0
+      const { path, isFilled } = ROLE_LOOKS[SEEN_ROLES[role] ?? 'affected']
+
+      context.save()
+      context.translate(x - 5, top + 4)
+      context.strokeStyle = context.fillStyle = colors.roles[role] ?? colors.muted
+      context.lineWidth = 1.4
+      if (isFilled) context.fill(shapeOf(path))
+      context.stroke(shapeOf(path))
+      context.restore()
     }
   })
-}
-
-function drawMark({ context, colors }: Scene, x: number, top: number, role: number): void {
-  const { path, isFilled } = ROLE_LOOKS[SEEN_ROLES[role] ?? 'affected']
-  context.save()
-  context.translate(x - 5, top)
-  context.strokeStyle = context.fillStyle = colors.roles[role] ?? colors.muted
-  context.lineWidth = 1.4
-  if (isFilled) context.fill(shapeOf(path))
-  context.stroke(shapeOf(path))
-  context.restore()
 }
 
 const shapeOf = (path: string): Path2D => new Path2D(path)

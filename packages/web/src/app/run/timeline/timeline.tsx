@@ -10,7 +10,7 @@ import { Splitter } from '../../design/splitter.js'
 import type { FilteredRows } from '../data/row-filter.js'
 import { type Run, useRows } from '../data/use-run.js'
 import { type Filtering, useSelection } from '../data/use-selection.js'
-import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './draw-timeline.js'
+import { AXIS_HEIGHT, belowLanes, LANE_HEIGHT } from './draw-timeline.js'
 import { TimelineCanvas } from './timeline-canvas.js'
 import {
   heatOf,
@@ -57,16 +57,6 @@ export interface TimelineProps {
   readonly onMove: (by: number | 'first' | 'last') => void
 }
 
-const wantedHeight = (
-  lanes: number,
-  { overlay, hasHeat, isNarrow }: { overlay: TimelineOverlay; hasHeat: boolean; isNarrow: boolean },
-): number =>
-  AXIS_HEIGHT +
-  Math.min(Math.max(lanes, 1), isNarrow ? 3 : 8) * LANE_HEIGHT +
-  6 +
-  (overlay === 'none' ? 0 : OVERLAY_HEIGHT) +
-  (hasHeat ? HEAT_HEIGHT : 0)
-
 export function TimelinePanel(props: TimelineProps) {
   const { run, isNarrow } = props
   const [isFolded, setFolded] = useRemembered('timeline-folded', false)
@@ -106,10 +96,9 @@ export function TimelinePanel(props: TimelineProps) {
     }
   })
 
-  const height =
-    stored > 0 && !isNarrow
-      ? stored
-      : wantedHeight(data.lines.length, { overlay, hasHeat: heat !== undefined, isNarrow })
+  const lanes = Math.min(Math.max(data.lines.length, 1), isNarrow ? 3 : 8)
+  const fitting = AXIS_HEIGHT + lanes * LANE_HEIGHT + 6 + belowLanes({ figures, heat })
+  const height = stored > 0 && !isNarrow ? stored : fitting
   const hasSum =
     overlay !== 'none' && figures !== undefined && selected >= 0 && selected < data.count
   const zoomButton = (label: string, text: string, isOff: boolean, onClick: () => void) => (
