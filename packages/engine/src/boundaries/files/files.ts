@@ -164,25 +164,20 @@ async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
  */
 async function answerPromise(session: Session, name: string, args: unknown[]): Promise<unknown> {
   const [file, ...rest] = args
-  if (isContentFunction(name)) {
+  if (name === 'readFile' || name === 'writeFile' || name === 'appendFile') {
     if (file instanceof TapeFileHandle) return file[name](...(rest as [unknown, unknown]))
     if (isPieces(args[1])) return writePiecesTo(name, args)
   }
   const native = nativeFunction(name)
   // `promises.realpath` uses the system call; `fs.realpath` does not.
   const later = (native as { native?: FileFunction }).native ?? native
-  const work = tableWork(session, `fs.promises.${name}`, name, withDescriptor(args), { later })
+  // A handle that was opened outside the run is used by its number.
+  const { fd, getAsyncId } = (file ?? {}) as { fd?: unknown; getAsyncId?: unknown }
+  const isHandle = typeof fd === 'number' && typeof getAsyncId === 'function'
+  const given = isHandle ? [fd, ...rest] : args
+  const work = tableWork(session, `fs.promises.${name}`, name, given, { later })
   const value = await promiseWork(session, work)
   return name === 'open' ? new TapeFileHandle(session, value as number) : value
-}
-
-const isContentFunction = (name: string): name is 'readFile' | 'writeFile' | 'appendFile' =>
-  name === 'readFile' || name === 'writeFile' || name === 'appendFile'
-
-/** A handle that was opened outside the run is used by its number. */
-function withDescriptor(args: unknown[]): unknown[] {
-  const { fd, getAsyncId } = (args[0] ?? {}) as { fd?: unknown; getAsyncId?: unknown }
-  return typeof fd === 'number' && typeof getAsyncId === 'function' ? [fd, ...args.slice(1)] : args
 }
 
 const blobShape = takes('path options')

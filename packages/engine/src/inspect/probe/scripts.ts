@@ -6,15 +6,11 @@ import type { ScriptLocation, ScriptParsed } from './protocol.js'
 import type { CodeLocation } from '@retake/tape'
 import { engineRoot } from '../../package-root.js'
 
+// `resolve` is undefined if a test runner loads this file.
+const tapeUrl =
+  typeof import.meta.resolve === 'function' ? import.meta.resolve('@retake/tape') : import.meta.url
 /** Prefixes of the script URLs of Retake's own code. */
-const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
-
-function tapeUrl(): string {
-  // Undefined if a test runner loads this file.
-  return typeof import.meta.resolve === 'function'
-    ? import.meta.resolve('@retake/tape')
-    : import.meta.url
-}
+const OWN = [engineRoot.href, new URL('.', tapeUrl).href]
 
 /** The scripts of an inspected process: which are user code, and their sources. */
 export class Scripts {
