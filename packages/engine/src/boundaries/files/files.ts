@@ -60,26 +60,20 @@ export function patchFiles(): Undo {
 type PlanWork = (session: Session, label: string, args: unknown[], native: FileFunction) => FileWork
 
 function patchTableFunction(name: string): Undo[] {
-  return [
+  const undos = [
     patchWork(fs, `${name}Sync`, { name, style: 'sync' }, (session, label, args, sync) =>
       tableWork(session, label, name, args, { sync }),
     ),
     patchWork(fs, name, { name, style: 'callback' }, (session, label, args, later) =>
       tableWork(session, label, name, args, { later }),
     ),
-    ...(name === 'glob'
-      ? [replaceFileFunction(fs.promises, name, globLater, { name, style: 'iterator' })]
-      : nativeFs[name] === undefined
-        ? []
-        : [
-            replaceFileFunction(
-              fs.promises,
-              name,
-              (session, args) => answerPromise(session, name, args),
-              { name, style: 'promise' },
-            ),
-          ]),
   ]
+  const later = (session: Session, args: unknown[]): unknown => answerPromise(session, name, args)
+  if (name === 'glob')
+    undos.push(replaceFileFunction(fs.promises, name, globLater, { name, style: 'iterator' }))
+  else if (nativeFs[name] !== undefined)
+    undos.push(replaceFileFunction(fs.promises, name, later, { name, style: 'promise' }))
+  return undos
 }
 
 function patchTransfer(name: keyof typeof transfers): Undo[] {
