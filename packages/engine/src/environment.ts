@@ -132,16 +132,15 @@ export class RecordedEnvironment implements RecordedVariables {
       if (value !== undefined && isSecretVariable(name, value))
         this.options.secrets.noteHidden(value)
     }
-    const reads = values.map(([name, value]) => readOf(name, value))
+    const reads = values.map(([name, value]): EnvironmentRead => {
+      if (value === undefined) return { name, value: null }
+      if (value === '' || !isSecretVariable(name, value)) return { name, value }
+      const proof = proofOf(name, value, true)
+      const masked = maskVariable(name, value)
+      return { name, value: masked, isSecret: true, ...(proof && { proof }) }
+    })
     this.options.onRead({ reads, ...(names && { names }) })
   }
-}
-
-function readOf(name: string, value: string | undefined): EnvironmentRead {
-  if (value === undefined) return { name, value: null }
-  if (value === '' || !isSecretVariable(name, value)) return { name, value }
-  const proof = proofOf(name, value, true)
-  return { name, value: maskVariable(name, value), isSecret: true, ...(proof && { proof }) }
 }
 
 interface ServedEnvironmentOptions {

@@ -47,26 +47,22 @@ function sameLength(a: string, b: string): number {
   return at
 }
 
-/** A write to a file of which the disk does not show how far it got. */
 /** The first point where the program does something other than the tape says. */
 export class ReplayDiverged extends RetakeError {
   override readonly name = 'ReplayDiverged'
   readonly divergence: Divergence
-  constructor(facts: AnyDivergenceFacts, text = divergedText(facts)) {
+  constructor(facts: AnyDivergenceFacts, wanted?: Pick<RetakeError, 'code' | 'what' | 'fix'>) {
     const divergence = withText(facts)
+    // The program may have used something that no tape can answer, which has an error of its own.
+    const own = wanted ?? (facts.code === 'refused' ? facts.error : undefined)
+    const text = own ?? {
+      code: 'REPLAY_DIVERGED',
+      what: `Replay diverged at event ${facts.seq}: ${divergence.summary}.`,
+      fix: 'Compare the code with the version that was recorded, or record again.',
+    }
     const details = facts.mismatches.slice(0, SHOWN_MISMATCHES).flatMap(mismatchLines)
     super(text.code, text.what, divergence.explanation, text.fix, { details })
     this.divergence = divergence
-  }
-}
-
-function divergedText(facts: AnyDivergenceFacts) {
-  // The program used something that no tape can answer, which has an error of its own.
-  if (facts.code === 'refused') return facts.error
-  return {
-    code: 'REPLAY_DIVERGED',
-    what: `Replay diverged at event ${facts.seq}: ${withText(facts).summary}.`,
-    fix: 'Compare the code with the version that was recorded, or record again.',
   }
 }
 

@@ -14,22 +14,20 @@ export function maskHeaders(
   const masked: HeaderPair[] = []
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
-    if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
-    else if (DIGEST.test(lower)) masked.push([lower, session.secrets.digest(value)])
+    if (lower === 'set-cookie') {
+      // Leaves names and attributes, so that a replayed agent can still parse the cookie.
+      const cookie = value.replace(/=([^;]*)/, (_, secret: string) => {
+        session.secrets.hide(secret)
+        return `=${'x'.repeat(secret.length)}`
+      })
+      masked.push([lower, cookie])
+    } else if (DIGEST.test(lower)) masked.push([lower, session.secrets.digest(value)])
     else if (isSecretHeader(lower)) {
       session.secrets.learnHeader(lower, value)
       masked.push([lower, HIDDEN])
     } else masked.push([lower, session.secrets.named(lower, value)])
   }
   return masked
-}
-
-/** Leaves names and attributes of cookies, so that a replayed agent can still parse them. */
-function maskCookie(session: Pick<Session, 'secrets'>, header: string): string {
-  return header.replace(/=([^;]*)/, (_, value: string) => {
-    session.secrets.hide(value)
-    return `=${'x'.repeat(value.length)}`
-  })
 }
 
 const SECRET_QUERY =

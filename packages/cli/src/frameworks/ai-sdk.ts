@@ -256,17 +256,18 @@ export function retakeTelemetry(): RetakeTelemetry {
   requireAiSdk()
   return {
     executeLanguageModelCall: (work) => inAgent(work, work.execute),
-    executeTool: (work) => inAgent(work, () => inTool(work)),
+    executeTool: (work) => {
+      const { toolCall, toolCallId: id, execute } = work
+      const name = toolCall?.toolName
+      return inAgent(work, () =>
+        name === undefined ? execute() : within({ kind: 'tool', name, id }, execute),
+      )
+    },
   }
 }
 
 function inAgent<T>({ functionId: name, callId: id }: Work<T>, body: () => PromiseLike<T>) {
   return name === undefined ? body() : within({ kind: 'agent', name, id }, body)
-}
-
-function inTool<T>({ toolCall, toolCallId: id, execute }: ToolWork<T>): PromiseLike<T> {
-  const name = toolCall?.toolName
-  return name === undefined ? execute() : within({ kind: 'tool', name, id }, execute)
 }
 
 export interface AiSdkAgent {

@@ -53,20 +53,19 @@ class SpanScopes implements TracerProvider {
     const scopes: FrameworkScope[] = []
     let span = this.api.trace.getSpan(this.api.context.active())
     while (span !== undefined) {
-      const known = this.#known.get(span)
-      if (known?.scope !== undefined && !isShellOf(known.scope, scopes[0]))
-        scopes.unshift(known.scope)
-      span = known?.parent
+      const { scope, parent } = this.#known.get(span) ?? {}
+      const [inner] = scopes
+      // An agent or workflow that runs as a node has two spans under one name, one of each kind.
+      const isShell =
+        scope?.kind === 'node' &&
+        scope.name === inner?.name &&
+        (inner.kind === 'agent' || inner.kind === 'workflow')
+      if (scope !== undefined && !isShell) scopes.unshift(scope)
+      span = parent
     }
     return scopes
   }
 }
-
-/** An agent or workflow that runs as a node has two spans under one name, one of each kind. */
-const isShellOf = (outer: FrameworkScope, inner: FrameworkScope | undefined): boolean =>
-  outer.kind === 'node' &&
-  outer.name === inner?.name &&
-  (inner.kind === 'agent' || inner.kind === 'workflow')
 
 function scopeOf(spanName: string): FrameworkScope | undefined {
   const at = spanName.indexOf(' ')

@@ -44,7 +44,13 @@ export const nameSteps = oncePerProgram(() => {
     store: unknown,
     body: (...args: Args) => R,
     ...args: Args
-  ): R => run(store, () => withScopes(() => body(...args)))
+  ): R =>
+    run(store, () => {
+      const config = provider.getRunnableConfig() as WhereConfig | undefined
+      if (config === undefined) return body(...args)
+      const around = current.getStore() ?? { path: [], frames: [] }
+      return current.run(scopesIn(config, around), () => body(...args))
+    })
   const unwatch = () => {
     if (own === undefined) Reflect.deleteProperty(instance, 'run')
     else Object.defineProperty(instance, 'run', own)
@@ -55,12 +61,6 @@ export const nameSteps = oncePerProgram(() => {
     unwatch()
   }
 })
-
-function withScopes<R>(body: () => R): R {
-  const config = provider.getRunnableConfig() as WhereConfig | undefined
-  if (config === undefined) return body()
-  return current.run(scopesIn(config, current.getStore() ?? { path: [], frames: [] }), body)
-}
 
 interface WhereConfig {
   readonly metadata?: Readonly<Record<string, unknown>>
@@ -87,7 +87,10 @@ const TOOL_MARK = 'retake_tool:'
  * runs: that follows from `around`.
  */
 function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphScopes {
-  const path = nodesOf(metadata['langgraph_checkpoint_ns'])
+  const namespace = metadata['langgraph_checkpoint_ns']
+  // `tools:8f0c…|model_request:1b2d…`; a number between counts calls of one graph in one node.
+  const parts = typeof namespace === 'string' ? namespace.split('|') : []
+  const path = parts.filter((part) => part !== '' && !/^\d+$/.test(part))
   const agent = metadata['lc_agent_name']
   const tools = Object.keys(metadata)
     .filter((key) => key.startsWith(TOOL_MARK))
@@ -105,7 +108,11 @@ function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphSco
     if (isNewAgent && index === agentAt)
       frames.push({ scope: { kind: 'agent', name: agent }, depth: index })
     const node = path[index]
-    if (node !== undefined) frames.push({ scope: scopeOfNode(node), depth: index + 1 })
+    if (node === undefined) continue
+    const at = node.lastIndexOf(':')
+    const own =
+      at < 0 ? { name: node } : { name: node.slice(0, at), id: node.slice(at + 1, at + 9) }
+    frames.push({ scope: { kind: 'node', ...own }, depth: index + 1 })
   }
   for (const name of tools)
     if (!frames.some(({ scope }) => scope.kind === 'tool' && scope.name === name))
@@ -122,27 +129,12 @@ function leaveOthers(
   config: { readonly agent: unknown; readonly tools: readonly string[]; readonly depth: number },
 ): Frame[] {
   const { agent, tools } = config
-  const isKnown = frames.some(({ scope }) => scope.kind === 'agent' && scope.name === agent)
+  const last = frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent)
   const isLeft = ({ scope, depth }: Frame, index: number): boolean =>
     (scope.kind === 'tool' && depth === config.depth && !tools.includes(scope.name)) ||
-    (scope.kind === 'agent' && scope.name !== agent && isKnown && isAfter(agent, frames, index))
+    (scope.kind === 'agent' && scope.name !== agent && last >= 0 && last < index)
   const end = frames.findIndex(isLeft)
   return end < 0 ? [...frames] : frames.slice(0, end)
-}
-
-const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
-  frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent) < index
-
-/** `tools:8f0c…|model_request:1b2d…`; a number between counts calls of one graph in one node. */
-function nodesOf(namespace: unknown): string[] {
-  if (typeof namespace !== 'string') return []
-  return namespace.split('|').filter((part) => part !== '' && !/^\d+$/.test(part))
-}
-
-function scopeOfNode(node: string): FrameworkScope {
-  const at = node.lastIndexOf(':')
-  if (at < 0) return { kind: 'node', name: node }
-  return { kind: 'node', name: node.slice(0, at), id: node.slice(at + 1, at + 9) }
 }
 
 /** Keys that mark values on a tape that are more than plain data. */

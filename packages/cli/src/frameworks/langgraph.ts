@@ -260,7 +260,9 @@ export class TapeSaver extends BaseCheckpointSaver {
           if ((id !== undefined && entry.id !== id) || (before !== undefined && entry.id >= before))
             continue
           const tuple = await this.#tuple(saved, entry, configOf(entry, entry.id))
-          if (!fits(tuple.metadata, options.filter)) continue
+          const metadata = tuple.metadata as Record<string, unknown> | undefined
+          const filter = Object.entries(options.filter ?? {})
+          if (!filter.every(([key, value]) => metadata?.[key] === value)) continue
           left -= 1
           yield tuple
         }
@@ -350,11 +352,3 @@ function readConfig({ configurable = {} }: RunnableConfig) {
 const configOf = ({ thread, namespace }: CheckpointEntry, id: string): RunnableConfig => ({
   configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id },
 })
-
-const fits = (
-  metadata: CheckpointMetadata | undefined,
-  filter: CheckpointListOptions['filter'] = {},
-): boolean =>
-  Object.entries(filter).every(
-    ([key, value]) => (metadata as Record<string, unknown> | undefined)?.[key] === value,
-  )

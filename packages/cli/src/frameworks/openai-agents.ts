@@ -39,16 +39,15 @@ export interface AgentsContext {
  */
 export const nameSteps = oncePerProgram((agents: AgentsContext) => {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
-  return scopesFrom(() => [
-    ...workflowOf(agents.getCurrentTrace()?.name),
-    ...scopesOf(agents.getCurrentSpan()),
-  ])
+  return scopesFrom(() => {
+    const name = agents.getCurrentTrace()?.name
+    const isNamed = name !== undefined && name !== UNNAMED
+    const workflow = isNamed ? [{ kind: 'workflow', name } as const] : []
+    return [...workflow, ...scopesOf(agents.getCurrentSpan())]
+  })
 })
 
 const UNNAMED = 'Agent workflow'
-
-const workflowOf = (name: string | undefined): FrameworkScope[] =>
-  name === undefined || name === UNNAMED ? [] : [{ kind: 'workflow', name }]
 
 function scopesOf(innermost: AgentsSpan | null): FrameworkScope[] {
   const scopes: FrameworkScope[] = []

@@ -78,7 +78,10 @@ export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): Js
   checkReferences(own, schemas)
   const isLinear = usePatterns(schemas)
   const { Validator } = validation()
-  const validator = new Validator(own, draftOf(own['$schema']), false)
+  // Default: the newest draft.
+  const [, old, year] =
+    /draft-0?(4|7)\b|draft\/(2019-09|2020-12)/.exec(String(own['$schema'])) ?? []
+  const validator = new Validator(own, (old ?? year ?? '2020-12') as SchemaDraft, false)
   return (value) => {
     const validate = (): library.ValidationResult => validator.validate(value)
     const { valid, errors } = isLinear ? validate() : boundedCheck(validate)
@@ -115,12 +118,6 @@ function usePatterns(schemas: ReadonlySet<unknown>): boolean {
     }
   }
   return isLinear
-}
-
-/** Default: the newest draft. */
-function draftOf(uri: unknown): SchemaDraft {
-  const draft = /draft-0?(4|7)\b|draft\/(2019-09|2020-12)/.exec(String(uri))
-  return (draft?.[1] ?? draft?.[2] ?? '2020-12') as SchemaDraft
 }
 
 /** Keywords whose errors only repeat that something inside does not match. */

@@ -17,14 +17,6 @@ export type TapeThreadAnswer<Name extends keyof TapeReading> =
   | { readonly done: TapeReading[Name] }
   | { readonly failed: string }
 
-function answer({ work, file }: TapeThreadTask): TapeThreadAnswer<keyof TapeReading> {
-  try {
-    return { done: readPushedTape[work](file) }
-  } catch (error) {
-    return { failed: failureText(error) }
-  }
-}
-
 /** The error of a tape names its path, which concerns nobody but the operator. */
 function failureText(error: unknown): string {
   if (error instanceof TapeError)
@@ -33,7 +25,13 @@ function failureText(error: unknown): string {
 }
 
 useProject({ ...project(), prices: (workerData as TapeThreadData).prices })
-parentPort?.on('message', (task: TapeThreadTask) => {
+parentPort?.on('message', ({ work, file }: TapeThreadTask) => {
+  let answer: TapeThreadAnswer<keyof TapeReading>
+  try {
+    answer = { done: readPushedTape[work](file) }
+  } catch (error) {
+    answer = { failed: failureText(error) }
+  }
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  parentPort?.postMessage(answer(task))
+  parentPort?.postMessage(answer)
 })

@@ -97,9 +97,13 @@ export class TeamClient {
   /** Sends an idempotent request. Throws refusals with the server's message. */
   async send(method: string, route: string, init: RequestInit = {}): Promise<Response> {
     let last: unknown
+    const headers = new Headers(init.headers)
+    if (this.#key !== undefined) headers.set('authorization', `Bearer ${this.#key}`)
+    // A redirect could send the key elsewhere.
+    const request = { ...init, method, headers, redirect: 'error' } as const
     for (let attempts = 0; attempts < TRIES; attempts++) {
       if (attempts > 0) await wait(WAIT_MS * 2 ** (attempts - 1))
-      const response = await this.#fetch(method, route, init).catch((error: unknown) => {
+      const response = await fetch(`${this.#server}${route}`, request).catch((error: unknown) => {
         last = error
       })
       if (response?.ok) return response
@@ -109,13 +113,6 @@ export class TeamClient {
       await wait(Math.min(retryAfterMs(response.headers, Date.now()) ?? 0, RETRY_AFTER_MAX_MS))
     }
     throw cliErrors.TEAM_SERVER_UNREACHABLE(this.#server, reason(last))
-  }
-
-  #fetch(method: string, route: string, init: RequestInit): Promise<Response> {
-    const headers = new Headers(init.headers)
-    if (this.#key !== undefined) headers.set('authorization', `Bearer ${this.#key}`)
-    // A redirect could send the key elsewhere.
-    return fetch(`${this.#server}${route}`, { ...init, method, headers, redirect: 'error' })
   }
 }
 

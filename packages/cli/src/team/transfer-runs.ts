@@ -264,7 +264,8 @@ export async function pullRun(
   /** The runs that continue this one, by id. */
   children: readonly string[] = [],
 ): Promise<{ readonly run: string; readonly outcome: 'fetched' | 'exists' }[]> {
-  if (!isRunId(id) || children.includes(id)) throw cliErrors.TEAM_FILE_INVALID(id)
+  const isRunId = RUN_FILE.test(`${id}.tape`) && id.length < NAME_MAX - '.children'.length
+  if (!isRunId || children.includes(id)) throw cliErrors.TEAM_FILE_INVALID(id)
   if (children.length > ANCESTORS_MAX)
     throw cliErrors.TEAM_ANSWER_INVALID(id, `It names more than ${ANCESTORS_MAX} ancestors.`)
   const { run, files } = checkedRun(
@@ -286,9 +287,6 @@ export async function pullRun(
   }
   return [...before, { run: id, outcome: 'fetched' }]
 }
-
-const isRunId = (id: unknown): id is string =>
-  typeof id === 'string' && RUN_FILE.test(`${id}.tape`) && id.length < NAME_MAX - '.children'.length
 
 /** Checks all of an answer before anything is written. Leaves out the code of the agent. */
 function checkedRun(answer: unknown, id: string): RemoteRun {

@@ -20,20 +20,12 @@ import { plural, unifiedDiff } from '@retake/tape/present'
 const STYLES = { added: 'green', changed: 'yellow', deleted: 'red' } as const
 
 function fileChangeLines(changes: readonly FileChange[], { paint, width }: Look): string[] {
-  return tableLines(
-    changes.map((change) => [
-      paint(STYLES[change.kind], change.kind),
-      sizes(change),
-      printable(fromHere(change.path)),
-    ]),
-    width,
-  )
-}
-
-function sizes({ type, sizeBefore, sizeAfter }: FileChange): string {
-  if (type !== 'file') return type
-  const given = [sizeBefore, sizeAfter].filter((size) => size !== undefined)
-  return `${given.join(' → ')} B`
+  const rows = changes.map(({ kind, type, path: file, sizeBefore, sizeAfter }) => {
+    const sizes = [sizeBefore, sizeAfter].filter((size) => size !== undefined).join(' → ')
+    const size = type === 'file' ? `${sizes} B` : type
+    return [paint(STYLES[kind], kind), size, printable(fromHere(file))]
+  })
+  return tableLines(rows, width)
 }
 
 function contentLines(change: FileChange, { paint, width }: Look): string[] {

@@ -13,7 +13,7 @@ import {
   type WatchedLine,
   type WatchLineOptions,
 } from '@retake/engine/inspect'
-import { firstIndex, type RunView, type Step, type Tape } from '@retake/tape'
+import { firstIndex, type Tape } from '@retake/tape'
 import { warnOfChangedSources } from '@retake/runner/agent'
 import { checkExpression } from '@retake/runner/debug'
 import { cliErrors } from '@retake/runner/errors'
@@ -173,27 +173,27 @@ const countLines = (counts: ReturnType<typeof countByValue>, { width }: Look): s
 
 /** Prints one line per hit, immediately. */
 function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
-  const stepBy = latestStep(viewRun(tape))
+  const marks = viewRun(tape)
+    .recordedSteps.flatMap((step) => [step.seq, ...step.answerSeqs].map((seq) => ({ seq, step })))
+    .toSorted((a, b) => a.seq - b.seq)
   const paint = painter(process.stdout)
   return ({ hit, position, location, evaluation }) => {
     const seq = position - 1
-    const step = stepBy(seq)?.label
+    // The last step that had been started or answered by then.
+    const step = marks[firstIndex(marks, (mark) => mark.seq > seq) - 1]?.step.label
     if (json) printJson({ hit, step, seq, location, ...evaluation })
     else {
+      // V8 says that something was refused, but not what to do about it.
+      const hint = '; use --allow-side-effects to permit it'
+      const isRefused = !evaluation.ok && evaluation.message.includes('Possible side-effect')
       const shown = evaluation.ok
         ? evaluation.value.text
-        : paint('red', explained(evaluation.message))
+        : paint('red', evaluation.message + (isRefused ? hint : ''))
       const when = step === undefined ? `event ${seq}` : `step ${step}`
       console.log(`${paint('dim', `${hit} · ${when}`)}  ${printable(shown)}`)
     }
   }
 }
-
-/** V8 says that something was refused, but not what to do about it. */
-const explained = (message: string): string =>
-  message.includes('Possible side-effect')
-    ? `${message}; use --allow-side-effects to permit it`
-    : message
 
 function neverRan({ file, line }: ReturnType<typeof findSourceLine>, watched: WatchedLine): Error {
   const { wasLoaded, nextLineWithCode } = watched
@@ -223,12 +223,4 @@ function findSourceLine(text: string, recordedIn: string | undefined) {
     .find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile())
   if (file === undefined) throw cliErrors.SOURCE_FILE_MISSING(name, folders)
   return { file: realpathSync(file), line }
-}
-
-/** For an event, the last step that had been started or answered by then. */
-function latestStep(view: RunView): (seq: number) => Step | undefined {
-  const marks = view.recordedSteps
-    .flatMap((step) => [step.seq, ...step.answerSeqs].map((seq) => ({ seq, step })))
-    .toSorted((a, b) => a.seq - b.seq)
-  return (seq) => marks[firstIndex(marks, (mark) => mark.seq > seq) - 1]?.step
 }

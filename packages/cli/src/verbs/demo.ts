@@ -77,7 +77,11 @@ answers whenever Retake runs it.`,
     }
     const shown = { store: folder.store, run: tape.run.id, step: wrong.label }
     if (wantsViewer(options)) await openIt(folder, shown, tour)
-    else tour.say(`${ending(folder, tour)}\n${viewerHint(folder, shown, tour)}`)
+    else {
+      const title = paint('bold', 'The step that went wrong, in the viewer:')
+      const command = `retake ui${folder.where} ${shown.run} --step ${shown.step}`
+      tour.say(`${ending(folder, tour)}\n\n${title}\n\n   ${command}`)
+    }
     return 0
   },
 } satisfies Verb
@@ -187,15 +191,6 @@ const ending = ({ where }: ShippedFolder, { look: { paint } }: Tour): string =>
     '   retake fix --demo         which change of the code repairs it?',
     ...(where === '' ? [] : [`\nThis folder is read-only: the runs of the demo need${where}.`]),
   ].join('\n')
-
-const viewerHint = (
-  { where }: ShippedFolder,
-  { run, step }: ShownRun,
-  { look: { paint } }: Tour,
-): string => `
-${paint('bold', 'The step that went wrong, in the viewer:')}
-
-   retake ui${where} ${run} --step ${step}`
 
 const wantsViewer = (options: Options): boolean => {
   if (options.json || options.flag('no-open')) return false

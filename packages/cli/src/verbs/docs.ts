@@ -111,26 +111,22 @@ explains the error and how to fix it.`,
     'retake docs guard-reference | less',
   ],
   run(options, [name]) {
+    const { stdout } = process
+    const page = name === undefined ? undefined : findPage(name)
     const pages = pageNames('').map(readPage)
-    if (name !== undefined) printPage(findPage(name), options.json)
-    else if (options.json) for (const page of pages) printJson({ ...page, text: undefined })
-    else printNames(pages)
+    if (page !== undefined) {
+      if (options.json) printJson(page)
+      // Rendered on a terminal, plain Markdown elsewhere.
+      else if (!stdout.isTTY) stdout.write(page.text)
+      else stdout.write(pageLines(page.text, lookOf(stdout)).join('\n'))
+    } else if (options.json) for (const each of pages) printJson({ ...each, text: undefined })
+    else {
+      const rows = pages.map((each) => [each.name, each.title])
+      console.log(tableLines(rows, widthOf(stdout)).join('\n'))
+      process.stderr.write(
+        '\n`retake docs <page>` prints one, `retake docs <CODE>` explains an error.\n',
+      )
+    }
     return 0
   },
 } satisfies Verb
-
-/** Rendered on a terminal, plain Markdown elsewhere. */
-function printPage(page: DocPage, json: boolean): void {
-  const { stdout } = process
-  if (json) printJson(page)
-  else if (!stdout.isTTY) stdout.write(page.text)
-  else stdout.write(pageLines(page.text, lookOf(stdout)).join('\n'))
-}
-
-function printNames(pages: readonly DocPage[]): void {
-  const rows = pages.map(({ name, title }) => [name, title])
-  console.log(tableLines(rows, widthOf(process.stdout)).join('\n'))
-  process.stderr.write(
-    '\n`retake docs <page>` prints one, `retake docs <CODE>` explains an error.\n',
-  )
-}

@@ -38,16 +38,20 @@ import { plural } from '@retake/tape/present'
 function findSources(first: Tape, second: Tape, drawSites: CallSites) {
   const before = collect(first)
   const after = collect(second)
-  const sources = [...before].map(([name, { values, sites }]) => ({
-    /** `Date.now`, `POST host/path`, `tool search`, … */
-    name,
-    /** How often it was used in the first recording. */
-    count: values.length,
-    /** True if the two recordings got different values. */
-    changed: JSON.stringify(values) !== JSON.stringify(after.get(name)?.values),
-    /** Locations in the agent's code, most frequent first. */
-    sites: mostFrequent([...sites, ...sitesOf(drawSites, name)]),
-  }))
+  const sources = [...before].map(([name, { values, sites }]) => {
+    const drawn = drawSites.filter((each) => each.name === name)
+    const drawnAt = drawn.toSorted((a, b) => b.count - a.count).flatMap(({ site }) => site ?? [])
+    return {
+      /** `Date.now`, `POST host/path`, `tool search`, … */
+      name,
+      /** How often it was used in the first recording. */
+      count: values.length,
+      /** True if the two recordings got different values. */
+      changed: JSON.stringify(values) !== JSON.stringify(after.get(name)?.values),
+      /** Locations in the agent's code, most frequent first. */
+      sites: mostFrequent([...sites, ...drawnAt]),
+    }
+  })
   const order = orderOfDeliveries(first)
   if (order.length > 1) {
     const changed = order.join() !== orderOfDeliveries(second).join()
@@ -115,12 +119,6 @@ function orderOfDeliveries(tape: Tape): number[] {
   }
   return order
 }
-
-const sitesOf = (all: CallSites, name: string): string[] =>
-  all
-    .filter((each) => each.name === name && each.site !== undefined)
-    .toSorted((a, b) => b.count - a.count)
-    .map(({ site }) => site ?? '')
 
 const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
 

@@ -1,6 +1,5 @@
 import { DIR_OPTION, type Options, type Verb } from '@retake/runner/command-line'
 import {
-  type Paint,
   painter,
   printableLine,
   printJson,
@@ -93,12 +92,12 @@ function filterOf(options: Options): (run: RunSummary) => boolean {
       )
     if (pattern?.test(run.name) === false) return false
     if (!tags.every((tag) => run.tags?.includes(tag))) return false
-    return text === undefined || searchable(run).some((each) => each.toLowerCase().includes(text))
+    if (text === undefined) return true
+    const { input, failure, lastLine, note } = run
+    const searched = [run.id, run.name, input, failure, lastLine, note, ...(run.tags ?? [])]
+    return searched.some((each) => each?.toLowerCase().includes(text))
   }
 }
-
-const searchable = ({ id, name, input, failure, lastLine, tags, note }: LocalRunRow): string[] =>
-  [id, name, input, failure, lastLine, note, ...(tags ?? [])].filter((each) => each !== undefined)
 
 function globPattern(glob: string): RegExp {
   const source = glob
@@ -119,11 +118,11 @@ function print(runs: readonly RunSummary[]): void {
   const paint = painter(process.stdout)
   const rows = runs.map((run) => {
     if ('error' in run) return [run.id, '', paint('red', 'damaged'), '', '', '', run.error.code]
-    const { id, startedAt, steps, durationMs, costUsd } = run
+    const { id, startedAt, status, steps, durationMs, costUsd } = run
     return [
       id,
       localTime(startedAt),
-      statusText(run, paint),
+      paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status),
       String(steps),
       duration(durationMs),
       cost(costUsd),
@@ -141,6 +140,3 @@ function nameText({ name, branch, imported, tags = [], ...row }: LocalRunRow): s
   const about = failure ?? lastLine ?? input
   return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)
 }
-
-const statusText = ({ status }: LocalRunRow, paint: Paint): string =>
-  paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)

@@ -26,6 +26,8 @@ function locateLines(
   const steps = [
     ...new Set(occurrences.filter(({ carried }) => carried).map(({ step }) => step ?? '')),
   ]
+  const named = steps.length > 12 ? [...steps.slice(0, 10), '…', ...steps.slice(-1)] : steps
+  const history = `Sent again as history of the conversation with ${steps.length === 1 ? 'step' : 'steps'} ${named.join(', ')}`
   const title = `“${oneLine(text)}” occurs in ${plural(occurrences.length, 'location')} of ${run}`
   return linesOf(
     paint('bold', cutTo(title, width)),
@@ -42,19 +44,8 @@ function locateLines(
       '',
       `… ${plural(flow.length - shown.length, 'more location')} (--all shows them)`,
     ],
-    steps.length > 0 && !all && ['', ...historyLine(steps, width)],
+    steps.length > 0 && !all && ['', cutTo(history, width), '(--all shows them)'],
   )
-}
-
-function historyLine(steps: readonly string[], width: number): string[] {
-  const named = steps.length > 12 ? [...steps.slice(0, 10), '…', ...steps.slice(-1)] : steps
-  return [
-    cutTo(
-      `Sent again as history of the conversation with ${steps.length === 1 ? 'step' : 'steps'} ${named.join(', ')}`,
-      width,
-    ),
-    '(--all shows them)',
-  ]
 }
 
 function occurrenceLines(occurrence: Occurrence, look: Look): string[] {

@@ -28,7 +28,6 @@ import {
   originOf,
   type OutputEvent,
   plainJson,
-  type RunDetails,
   type RunView,
   type StateChanges,
   stateDifference,
@@ -146,13 +145,15 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
   const { totals } = view
   const { integrity, detail, digest } = checkTape(tape)
   const events = Object.values(view.counts).reduce((sum, count) => sum + count, 0)
+  const status = statusOf(view, tape)
+  const reason = runEnd({ status, exit: view.exit })
   return linesOf(
     `${paint('bold', view.id)}  ${printableLine(view.name)}`,
     ...branchLines(tape, width),
     ...startLines(tape, width),
     ...wrapFacts(
       [
-        endOf(view, tape),
+        reason === undefined ? status : `${status}: ${printable(reason)}`,
         localTime(view.startedAt),
         duration(view.durationMs),
         ...(tape.details.imported === undefined ? [`Node ${view.node.slice(1)}`] : []),
@@ -178,20 +179,13 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
   )
 }
 
-function endOf(view: RunView, tape: Tape): string {
-  const status = statusOf(view, tape)
-  const reason = runEnd({ status, exit: view.exit })
-  return reason === undefined ? status : `${status}: ${printable(reason)}`
-}
-
 function startLines(tape: Tape, width: number): string[] {
-  const { input, cwd, startedBy } = tape.details
+  const { input, cwd, startedBy, imported, entry, args = [] } = tape.details
   const { tags = [], note } = tagsOf(tape.path, tape.details)
-  const program = programOf(tape.details)
-  const { imported } = tape.details
+  const command = tape.details.command ?? (entry === undefined ? undefined : [entry, ...args])
   return [
     ...(imported === undefined ? [] : [importLine(imported)]),
-    ...(program === undefined ? [] : [`started as ${program}`]),
+    ...(command === undefined ? [] : [`started as ${command.map(shellWord).join(' ')}`]),
     ...(startedBy === undefined ? [] : [`started by run ${startedBy.run}, event ${startedBy.seq}`]),
     ...(cwd === undefined ? [] : [`in ${cwd}`]),
     ...(input === undefined ? [] : [`input ${inputText(input)}`]),
@@ -205,9 +199,6 @@ function importLine({ from, source, spans, problems = {} }: ImportDetails): stri
   const wrong = Object.entries(problems).map(([why, count]) => ` · ${count} ${why}`)
   return `imported from ${whence}: ${plural(spans, 'span')}, not replayable${wrong.join('')}`
 }
-
-const programOf = ({ command, entry, args = [] }: RunDetails): string | undefined =>
-  (command ?? (entry === undefined ? undefined : [entry, ...args]))?.map(shellWord).join(' ')
 
 /** Number of lines shown of output and of a stack; `--json` has more. */
 const OUTPUT_LINES = 10

@@ -18,12 +18,8 @@ export function patchInput(): Undo {
   const { isatty } = tty
   const patched = (fd: number): boolean =>
     currentProcessRun()?.draw('tty.isatty', () => isatty(fd)) ?? isatty(fd)
-  return undoAll([patchStream(), replace(tty, 'isatty', dressLike(patched, isatty))])
-}
-
-function patchStream(): Undo {
   const streams = new WeakMap<Session, TapeInput>()
-  return replaceGetter(process, 'stdin', () => {
+  const undoStream = replaceGetter(process, 'stdin', () => {
     const session = currentSession()
     if (session === undefined) return nativeInput()
     let stream = streams.get(session)
@@ -33,6 +29,7 @@ function patchStream(): Undo {
     }
     return stream
   })
+  return undoAll([undoStream, replace(tty, 'isatty', dressLike(patched, isatty))])
 }
 
 const getter = Object.getOwnPropertyDescriptor(process, 'stdin')?.get
@@ -123,17 +120,7 @@ class TapeInput extends Readable {
   }
 
   override _read(): void {
-    if (this.#operation === undefined) this.#begin()
-    else this.#withNative((native) => native.resume())
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#operation?.close()
-    this.#withNative((native) => native.destroy())
-    done(error)
-  }
-
-  #begin(): void {
+    if (this.#operation !== undefined) return this.#withNative((native) => native.resume())
     this.#operation = this.#session.perform({
       event: { type: 'call', kind: 'input', name: 'stdin', ...siteField() },
       // Recorded input answered the recorded prompts; a run that goes live prompts again.
@@ -148,6 +135,12 @@ class TapeInput extends Readable {
         else if (event.error) this.destroy((native ?? rebuildError(event.error)) as Error)
       },
     })
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#operation?.close()
+    this.#withNative((native) => native.destroy())
+    done(error)
   }
 
   #listen(operation: Operation): void {

@@ -22,9 +22,7 @@ function patchNodeCrypto(): Undo {
     (size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
       const session = observedSession()
       if (session === undefined) return callback ? randomBytes(size, callback) : randomBytes(size)
-      if (callback !== undefined) {
-        if (!Number.isInteger(size) || size < 0) natives.randomBytes(size)
-      }
+      if (callback !== undefined && (!Number.isInteger(size) || size < 0)) natives.randomBytes(size)
       const bytes = drawBytes('crypto.randomBytes', size, () => randomBytes(size))
       return callback ? answerLater('crypto.randomBytes', () => callback(null, bytes)) : bytes
     },
@@ -57,21 +55,18 @@ function patchNodeCrypto(): Undo {
       )
       return done ? answerLater('crypto.randomInt', () => done(undefined, value)) : value
     }),
-    ...uuidFunctions().map(([name, native]) =>
-      replace(crypto, name, (options?: object) =>
-        drawnByAgent(`crypto.${name}`, () => native(options)),
+    // Node 20 and 22 have no `randomUUIDv7`.
+    ...Object.entries(crypto as unknown as Record<string, MakeId>)
+      .filter(([name]) => name.startsWith('randomUUID'))
+      .map(([name, native]) =>
+        replace(crypto, name, (options?: object) =>
+          drawnByAgent(`crypto.${name}`, () => native(options)),
+        ),
       ),
-    ),
   ])
 }
 
 type MakeId = (options?: object) => string
-
-/** Node 20 and 22 have no `randomUUIDv7`. */
-const uuidFunctions = (): [name: string, native: MakeId][] =>
-  Object.entries(crypto as unknown as Record<string, MakeId>).filter(([name]) =>
-    name.startsWith('randomUUID'),
-  )
 
 type WebCrypto = typeof globalThis.crypto
 

@@ -62,7 +62,16 @@ function patchHandle(
     const undo = replace(writeOwner, 'write', function (this: ZlibHandle, ...args: unknown[]) {
       const callback = callbacks.get(this)
       if (callback === undefined || currentSession() === undefined) return native.apply(this, args)
-      return writeSynchronously(this, args, callback)
+      let failed = false
+      const report = this.onerror
+      this.onerror = function (this: unknown, ...details) {
+        failed = true
+        return report.apply(this, details)
+      }
+      this.writeSync(...args)
+      this.onerror = report
+      if (!failed) process.nextTick(() => callback.call(this))
+      return undefined
     })
     undos.push(() => {
       writePatched.delete(writeOwner)
@@ -73,18 +82,6 @@ function patchHandle(
 }
 
 const writePatched = new WeakSet<object>()
-
-function writeSynchronously(handle: ZlibHandle, args: unknown[], callback: () => void): void {
-  let failed = false
-  const report = handle.onerror
-  handle.onerror = function (this: unknown, ...details) {
-    failed = true
-    return report.apply(this, details)
-  }
-  handle.writeSync(...args)
-  handle.onerror = report
-  if (!failed) process.nextTick(() => callback.call(handle))
-}
 
 const WEB_FORMATS: Record<string, readonly [compress: string, decompress: string]> = {
   gzip: ['createGzip', 'createGunzip'],

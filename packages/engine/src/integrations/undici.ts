@@ -161,14 +161,16 @@ function urlOf(dispatcher: object, options: unknown, handler: unknown): URL | un
   }
 }
 
+interface DispatchedCall {
+  readonly url: URL
+  readonly options: SentRequest
+  readonly handler: AnswerHandler
+  readonly errorClasses: ErrorClasses
+  readonly send: (options: SentRequest, handler: AnswerHandler) => unknown
+}
+
 /** One request as the agent sees it: calls of its handler, in recorded turns. */
 class UndiciExchange {
-  readonly #session: Session
-  readonly #url: URL
-  readonly #options: SentRequest
-  readonly #handler: AnswerHandler
-  readonly #errorClasses: ErrorClasses
-  readonly #send: (options: SentRequest, handler: AnswerHandler) => unknown
   readonly #headers: HeaderPair[]
   readonly #controller: Controller
   #operation: Operation | undefined
@@ -181,35 +183,17 @@ class UndiciExchange {
   #resumeReal: (() => void) | undefined
 
   constructor(
-    session: Session,
-    {
-      url,
-      options,
-      handler,
-      errorClasses,
-      send,
-    }: {
-      readonly url: URL
-      readonly options: SentRequest
-      readonly handler: AnswerHandler
-      readonly errorClasses: ErrorClasses
-      readonly send: (options: SentRequest, handler: AnswerHandler) => unknown
-    },
+    readonly session: Session,
+    readonly call: DispatchedCall,
   ) {
-    this.#session = session
-    this.#url = url
-    this.#options = options
-    this.#handler = handler
-    this.#errorClasses = errorClasses
-    this.#send = send
-    this.#headers = pairsOfGiven(options.headers)
+    this.#headers = pairsOfGiven(call.options.headers)
     this.#controller = this.#makeController()
   }
 
   begin(): void {
     this.#try(() => {
-      if (this.#isNewer) this.#handler.onRequestStart?.(this.#controller, null)
-      else this.#handler.onConnect?.(this.#controller.abort, null)
+      if (this.#isNewer) this.call.handler.onRequestStart?.(this.#controller, null)
+      else this.call.handler.onConnect?.(this.#controller.abort, null)
     })
     if (this.#isOver) return
     const body = this.#collect()
@@ -221,11 +205,11 @@ class UndiciExchange {
   }
 
   get #isNewer(): boolean {
-    return typeof this.#handler.onRequestStart === 'function'
+    return typeof this.call.handler.onRequestStart === 'function'
   }
 
   #collect(): CollectedBody | Promise<CollectedBody> {
-    const { body } = this.#options
+    const { body } = this.call.options
     if (body === null || body === undefined) return {}
     const isList = typeof body === 'object' && Symbol.iterator in body && !ArrayBuffer.isView(body)
     const isForm = typeof (body as { append?: unknown }).append === 'function'
@@ -236,21 +220,21 @@ class UndiciExchange {
           )
         : body
     const headers = new Headers(this.#headers as [string, string][])
-    return collectBody(this.#session, '', { body: content as RequestInit['body'] & {} }, headers)
+    return collectBody(this.session, '', { body: content as RequestInit['body'] & {} }, headers)
   }
 
   #perform(body: CollectedBody): void {
     if (body.isForm === true && body.contentType !== undefined)
       this.#headers.push(['content-type', body.contentType])
     const site = callSite()
-    const session = this.#session
+    const session = this.session
     const bound = bindCheck()
     this.#operation = session.perform({
       event: {
         type: 'request',
         seam: 'fetch',
-        method: this.#options.method.toUpperCase(),
-        url: session.secrets.text(maskUrl(this.#url.href)),
+        method: this.call.options.method.toUpperCase(),
+        url: session.secrets.text(maskUrl(this.call.url.href)),
         headers: maskHeaders(session, this.#headers),
         ...(site !== undefined && { site }),
       },
@@ -274,13 +258,13 @@ class UndiciExchange {
       ([name]) => !hasOwnLength || name.toLowerCase() !== 'content-length',
     )
     const sent = {
-      ...this.#options,
+      ...this.call.options,
       headers: headers.flat(),
       body: bytes === undefined ? null : Buffer.from(bytes),
     }
     const receiver = this.#isNewer ? this.#newerReceiver(operation) : this.#receiver(operation)
     try {
-      this.#send(sent, receiver)
+      this.call.send(sent, receiver)
     } catch (error) {
       deliverError(operation, error)
     }
@@ -340,7 +324,7 @@ class UndiciExchange {
         type: 'response',
         status,
         statusText: text,
-        headers: maskHeaders(this.#session, headers),
+        headers: maskHeaders(this.session, headers),
         ...(isEncoded && { encoded: true }),
       },
       undefined,
@@ -349,7 +333,7 @@ class UndiciExchange {
   }
 
   #hand({ event, body, native }: Delivery): void {
-    const handler = this.#handler
+    const handler = this.call.handler
     const controller = this.#controller
     if (event.type === 'response') {
       const { status, statusText, encoded } = event
@@ -376,7 +360,7 @@ class UndiciExchange {
       })
     } else if (event.part === 'end') this.#end((event.value as HeaderPair[] | undefined) ?? [])
     else if (event.part === 'error' && event.error)
-      this.#fail(native ?? rebuildError(event.error, this.#errorClasses))
+      this.#fail(native ?? rebuildError(event.error, this.call.errorClasses))
   }
 
   #end(trailers: readonly HeaderPair[]): void {
@@ -385,8 +369,8 @@ class UndiciExchange {
     const raw = trailers.flat().map((text) => Buffer.from(text, 'latin1'))
     this.#controller.rawTrailers = raw
     try {
-      if (this.#isNewer) this.#handler.onResponseEnd?.(this.#controller, objectOf(trailers))
-      else this.#handler.onComplete?.(raw)
+      if (this.#isNewer) this.call.handler.onResponseEnd?.(this.#controller, objectOf(trailers))
+      else this.call.handler.onComplete?.(raw)
     } catch (error) {
       this.#reject(error)
     }
@@ -399,8 +383,8 @@ class UndiciExchange {
   }
 
   #reject(error: unknown): void {
-    if (this.#isNewer) this.#handler.onResponseError?.(this.#controller, error)
-    else this.#handler.onError?.(error)
+    if (this.#isNewer) this.call.handler.onResponseError?.(this.#controller, error)
+    else this.call.handler.onError?.(error)
   }
 
   #finish(): void {
@@ -438,7 +422,7 @@ class UndiciExchange {
       },
       abort: (reason) => {
         if (this.#isOver) return
-        const Aborted = this.#errorClasses['RequestAbortedError']
+        const Aborted = this.call.errorClasses['RequestAbortedError']
         const error = reason ?? (Aborted ? Reflect.construct(Aborted, []) : new Error('aborted'))
         Object.assign(state, { aborted: true, reason: error })
         this.#fail(error)

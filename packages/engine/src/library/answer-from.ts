@@ -7,7 +7,7 @@ import { openRecording, type RecordedRun, type RecordOptions } from './record.js
 import { runToEnd, stoppable } from './run-to-end.js'
 import { currentSession, outsideRuns } from '../kernel/scope.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../kernel/session.js'
-import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
+import type { CallKind, InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
 import { findDoubts } from '../player/find-doubts.js'
 import { type Answer, type AnswerSource, outside } from '../kernel/source.js'
 import type { DivergenceFacts } from '../kernel/divergence.js'
@@ -92,7 +92,11 @@ class AnsweringSource implements AnswerSource {
   }
 
   #isServed(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
-    if (!isMatchable(event)) return false
+    const isMatchable =
+      event.type === 'request' ||
+      event.type === 'socket' ||
+      (event.type === 'call' && MATCHABLE_CALLS.has(event.kind))
+    if (!isMatchable) return false
     const isServed = this.options.otherwise === 'fail' || this.#canServe(event, body)
     if (event.type === 'request' || (event.type === 'call' && event.kind !== 'dns'))
       this.counts[isServed ? 'served' : 'live'] += 1
@@ -109,14 +113,7 @@ class AnsweringSource implements AnswerSource {
   }
 }
 
-const isMatchable = (event: NewEvent<InitiationEvent>): boolean =>
-  event.type === 'request' ||
-  event.type === 'socket' ||
-  (event.type === 'call' &&
-    (event.kind === 'tool' ||
-      event.kind === 'process' ||
-      event.kind === 'worker' ||
-      event.kind === 'dns'))
+const MATCHABLE_CALLS: ReadonlySet<CallKind> = new Set(['tool', 'process', 'worker', 'dns'])
 
 export interface AnswerFromOptions extends Partial<RecordOptions> {
   /**

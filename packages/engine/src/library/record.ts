@@ -126,7 +126,14 @@ export async function record<T, O extends RecordOptions>(
     throw errors.RECORD_OPTION_UNKNOWN(unknown, closestName(unknown, Object.keys(CHECKS)))
 
   const entry = options.entry ?? entries.get(agent)
-  const wire = outsideRuns(() => inputWire(options))
+  const wire = outsideRuns(() => {
+    if (options.input === undefined) return undefined
+    return toWire(options.input, {
+      onLoss: (where, what) => {
+        throw errors.RECORD_INPUT_INVALID(where, what)
+      },
+    })
+  })
   const call = (): T | Promise<T> => agent(wire === undefined ? undefined : fromWire(wire))
   const opened = openOrContinue({ ...options, ...(entry !== undefined && { entry }) }, wire)
   const { run } = opened
@@ -184,15 +191,6 @@ export function defineAgent<F extends (input: never) => unknown>(entry: string, 
   if (problem !== undefined) throw errors.RECORD_OPTIONS_INVALID(problem)
   entries.set(agent, entry)
   return agent
-}
-
-function inputWire({ input }: RecordOptions): unknown {
-  if (input === undefined) return undefined
-  return toWire(input, {
-    onLoss: (path, what) => {
-      throw errors.RECORD_INPUT_INVALID(path, what)
-    },
-  })
 }
 
 const CHECKS: {
@@ -327,18 +325,19 @@ function createTape(
       ...(isSigned && { receipts: true }),
       durability,
     },
-    entry === undefined ? details : withProof({ ...details, ...startOf(entry) }),
+    entry === undefined
+      ? details
+      : withProof({
+          ...details,
+          // Needed to call the function again in another process.
+          entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
+          execArgv: [...process.execArgv],
+          env: surroundingsOf(natives.env),
+          host: outsideRuns(hostFacts),
+        }),
     { now: elapsed() },
   )
 }
-
-/** The details needed to call the function again in another process. */
-const startOf = (entry: string): RunDetails => ({
-  entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
-  execArgv: [...process.execArgv],
-  env: surroundingsOf(natives.env),
-  host: outsideRuns(hostFacts),
-})
 
 /** Relative to the working directory, so that it is found in another checkout. */
 function fromFileUrl(entry: string): string {

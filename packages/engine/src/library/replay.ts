@@ -2,7 +2,7 @@ import { servingPorts } from '../session-ports.js'
 import { install } from '../boundaries/install.js'
 import { errors, replayDiverged } from '../errors.js'
 import { openForReplay } from '../runs/open-for-replay.js'
-import { type MovedRoot, movedTape } from '../player/moved-tape.js'
+import { movedTape } from '../player/moved-tape.js'
 import { runToEnd, stoppable } from './run-to-end.js'
 import { currentSession, outsideRuns } from '../kernel/scope.js'
 import { type Divergence, withText } from '../texts/divergence-text.js'
@@ -49,7 +49,9 @@ export async function replay<T>(
   install()
   if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   const recorded = outsideRuns(() => openForReplay(tape))
-  const root = movedRoot(recorded.details.root, options.root)
+  const { root: before } = recorded.details
+  const isMoved = before !== undefined && options.root !== undefined && before !== options.root
+  const root = isMoved ? { recorded: before, current: options.root } : undefined
   const { stopped, stop } = stoppable()
   const served = root ? movedTape(recorded, root) : recorded
   const ports = servingPorts(served)
@@ -70,12 +72,4 @@ export async function replay<T>(
   } finally {
     session.close()
   }
-}
-
-function movedRoot(
-  recorded: string | undefined,
-  current: string | undefined,
-): MovedRoot | undefined {
-  const isMoved = recorded !== undefined && current !== undefined && recorded !== current
-  return isMoved ? { recorded, current } : undefined
 }

@@ -79,14 +79,15 @@ export class ReturnedStreams {
    * captured.
    */
   #passThrough(value: object): Wrapped {
-    const text = readLater(value)
-    if (text !== undefined)
-      this.#session.note({
-        kind: 'boundary',
-        name: 'returned value',
-        text,
-        consequence: 'not-on-tape',
-      })
+    let text: string | undefined
+    if (STREAM_MEMBERS.some((name) => name in value))
+      text =
+        'its streams are read after the end of the run; return `result.toUIMessageStreamResponse()` or a stream, or read it inside the run'
+    else if (tagOf(value) === '[object Generator]')
+      text =
+        'what a synchronous generator does after the end of the run is not captured; return an array or an async generator'
+    const note = { kind: 'boundary', name: 'returned value', consequence: 'not-on-tape' } as const
+    if (text !== undefined) this.#session.note({ ...note, text })
     return asIs(value)
   }
 
@@ -310,7 +311,12 @@ class ReturnedStream {
       const result = await this.#source.next()
       this.#reading -= 1
       if (this.#isOver) return
-      if (result.value !== undefined) this.#write(result.value)
+      const { value } = result
+      if (value instanceof Uint8Array) this.#session.write(this.#operation, value)
+      else if (value !== undefined) {
+        const { as, body } = encodeBody(value)
+        this.#session.write(this.#operation, body, as)
+      }
       // The end of a cancelled source is the end of its cleanup.
       if (result.done === true && this.#isCancelled) return
       if (result.done === true) this.#end()
@@ -338,12 +344,6 @@ class ReturnedStream {
       this.#end({ error })
     }
     this.#endReaders()
-  }
-
-  #write(value: unknown): void {
-    if (value instanceof Uint8Array) return this.#session.write(this.#operation, value)
-    const { as, body } = encodeBody(value)
-    this.#session.write(this.#operation, body, as)
   }
 
   #end(failure?: { readonly error: unknown }): void {
@@ -426,14 +426,6 @@ function isPlain(value: object): boolean {
 
 /** Members of an AI SDK result whose streams start when they are first read. */
 const STREAM_MEMBERS = ['textStream', 'fullStream', 'partialObjectStream']
-
-function readLater(value: object): string | undefined {
-  if (STREAM_MEMBERS.some((name) => name in value))
-    return 'its streams are read after the end of the run; return `result.toUIMessageStreamResponse()` or a stream, or read it inside the run'
-  if (tagOf(value) === '[object Generator]')
-    return 'what a synchronous generator does after the end of the run is not captured; return an array or an async generator'
-  return undefined
-}
 
 /** Only a byte stream has readers that bring their own buffer. */
 function isByteStream(stream: ReadableStream): boolean {

@@ -28,7 +28,8 @@ export function tool<Args extends unknown[], Result>(
       // A single array stays wrapped: `f([1, 2])` is not `f(1, 2)`.
       input: args.length === 1 && !Array.isArray(args[0]) ? args[0] : args,
       run: async (edited) => {
-        const result = await run(...(edited ? (argumentsOf(edited) as Args) : args))
+        const given = edited ? [decodeBody('json', edited)].flat() : args
+        const result = await run(...(given as Args))
         if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result)
           throw errors.TOOL_RESULT_NOT_RECORDABLE(name, 'an asynchronous iterator')
         return result
@@ -37,9 +38,4 @@ export function tool<Args extends unknown[], Result>(
       errorClasses: options.errors,
     })) as Result
   }
-}
-
-function argumentsOf(body: Uint8Array): unknown[] {
-  const value = decodeBody('json', body)
-  return Array.isArray(value) ? value : [value]
 }

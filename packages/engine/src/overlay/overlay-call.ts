@@ -36,7 +36,10 @@ function listEntries(
     for (const entry of overlay.list(overlay.resolve(path.join(filePath, below)))) {
       const name = path.join(below, entry.name)
       const isLinked =
-        follows && links < LINKS_MAX && isLinkToFolder(overlay, entry, path.join(filePath, name))
+        follows &&
+        links < LINKS_MAX &&
+        entry.isSymbolicLink() &&
+        overlay.lookAt(overlay.resolve(path.join(filePath, name)))?.isDirectory() === true
       if (recursive && (entry.isDirectory() || isLinked))
         folders.push({ below: name, links: links + (isLinked ? 1 : 0) })
       found.push(
@@ -48,9 +51,6 @@ function listEntries(
   }
   return found
 }
-
-const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): boolean =>
-  entry.isSymbolicLink() && overlay.lookAt(overlay.resolve(filePath))?.isDirectory() === true
 
 const known = new Map<boolean, boolean>()
 
@@ -182,18 +182,6 @@ const removes: Translate = (overlay, [filePath, ...rest]) => {
   }
 }
 
-const inOriginals =
-  (translate: Translate): Translate =>
-  (overlay, args) => ({
-    ...translate(overlay, args),
-    finish: (value) =>
-      typeof value === 'string'
-        ? overlay.store.original(value)
-        : value instanceof Uint8Array
-          ? Buffer.from(overlay.store.original(Buffer.from(value).toString()))
-          : value,
-  })
-
 const CALLS: Readonly<Record<string, Translate>> = {
   access: reads(true),
   exists: reads(true),
@@ -201,7 +189,14 @@ const CALLS: Readonly<Record<string, Translate>> = {
   stat: reads(true),
   statfs: reads(true),
   lstat: reads(false),
-  readlink: inOriginals(reads(false)),
+  readlink: (overlay, args) => ({
+    ...reads(false)(overlay, args),
+    finish: (value) => {
+      if (typeof value === 'string') return overlay.store.original(value)
+      if (!(value instanceof Uint8Array)) return value
+      return Buffer.from(overlay.store.original(Buffer.from(value).toString()))
+    },
+  }),
   realpath: (overlay, args) => {
     const filePath = overlay.resolve(absolute(args[0]))
     const finish = (value: unknown): unknown =>

@@ -24,8 +24,17 @@ export const isOverlay = (folder: string): boolean => OverlayStore.open(folder) 
 /** Differences between an overlay and the current disk, sorted by path. */
 export function overlayChanges(folder: string): readonly FileChange[] {
   const store = openOverlay(folder)
-  const written = writtenIn(store, store.tree)
-  return [...written, ...deletedBy(store)].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  const deleted = [...store.hidden].flatMap(([filePath, why]) =>
+    why === 'deleted' ? [filePath] : [],
+  )
+  // Of a deleted folder, only the folder.
+  const tops = deleted.filter((filePath) =>
+    deleted.every((other) => other === filePath || !isBelowFolder(filePath, other)),
+  )
+  return [
+    ...writtenIn(store, store.tree),
+    ...tops.flatMap((filePath) => [...missingAt(store, filePath)]),
+  ].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 /**
@@ -61,38 +70,20 @@ function* writtenIn(store: OverlayStore, folder: string, isNew = false): Generat
     const filePath = store.original(from)
     const after = disk.lstatSync(from)
     const before = isNew ? undefined : lookAt(filePath)
-    if (!isSame(from, after, filePath, before)) yield changeOf(filePath, from, after, before)
+    if (!isSame(from, after, filePath, before))
+      yield {
+        path: filePath,
+        kind: before === undefined ? 'added' : 'changed',
+        type: typeOf(after),
+        ...(before?.isFile() && { sizeBefore: before.size }),
+        ...(after.isFile() && { sizeAfter: after.size }),
+        from,
+      }
     if (after.isDirectory()) yield* writtenIn(store, from, !before?.isDirectory())
   }
 }
 
-function changeOf(
-  filePath: string,
-  from: string,
-  after: fs.Stats,
-  before: fs.Stats | undefined,
-): FileChange {
-  return {
-    path: filePath,
-    kind: before === undefined ? 'added' : 'changed',
-    type: typeOf(after),
-    ...(before?.isFile() && { sizeBefore: before.size }),
-    ...(after.isFile() && { sizeAfter: after.size }),
-    from,
-  }
-}
-
-/** Entries that the branch deleted and did not write again; for a deleted folder, only the folder. */
-function* deletedBy(store: OverlayStore): Generator<FileChange> {
-  const deleted = [...store.hidden].flatMap(([filePath, why]) =>
-    why === 'deleted' ? [filePath] : [],
-  )
-  const tops = deleted.filter((filePath) =>
-    deleted.every((other) => other === filePath || !isBelowFolder(filePath, other)),
-  )
-  for (const filePath of tops) yield* missingAt(store, filePath)
-}
-
+/** Entries that the branch deleted and did not write again. */
 function* missingAt(store: OverlayStore, filePath: string): Generator<FileChange> {
   const before = lookAt(filePath)
   if (before === undefined) return

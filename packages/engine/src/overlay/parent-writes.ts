@@ -94,16 +94,18 @@ const OTHERS =
   /\.(copyFile|cp|rename|link|symlink|unlink|rm|rmdir|mkdir|truncate|ftruncate)(Sync)?$/
 
 function writesOfCall(tape: Tape, call: CallEvent, appending: Set<string>): Write[] {
-  const { name, seq } = call
+  const { name, seq, title = '' } = call
   if (/\.open(Sync)?$/.test(name)) return writesOfOpen(tape, call, appending)
   if (CONTENT.test(name)) {
-    const { filePath, options } = pathAndOptions(tape, call.title ?? '')
+    // Options and positions of a write come after its path.
+    const [, file = title, options = ''] = /^(.*?)( \[.*\])?$/s.exec(title) ?? []
+    const filePath = pathOf(tape, file)
     const isFile = name.includes('appendFile') || appending.has(filePath)
     const isAppended = isFile ? !/"flag":"(?!a)/.test(options) : /"flag":"a/.test(options)
     return [{ seq, filePath, ...(isAppended && { appended: tape.body(seq) }) }]
   }
   if (!OTHERS.test(name)) return []
-  return (call.title ?? '').split(' → ').map((part) => ({ seq, filePath: pathOf(tape, part) }))
+  return title.split(' → ').map((part) => ({ seq, filePath: pathOf(tape, part) }))
 }
 
 function writesOfOpen(
@@ -119,12 +121,6 @@ function writesOfOpen(
   if (!opensToAppend(bits)) return [{ seq, filePath }]
   appending.add(filePath)
   return [{ seq, filePath, appended: EMPTY }]
-}
-
-/** Options and positions of a write come after its path. */
-function pathAndOptions(tape: Tape, title: string): { filePath: string; options: string } {
-  const [, name = title, options = ''] = /^(.*?)( \[.*\])?$/s.exec(title) ?? []
-  return { filePath: pathOf(tape, name), options }
 }
 
 /** With links followed as they are today. */

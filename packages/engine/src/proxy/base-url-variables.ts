@@ -1,4 +1,4 @@
-import { type ProviderAddress, PROVIDERS } from '@retake/tape'
+import { PROVIDERS } from '@retake/tape'
 import type { Route } from './routes.js'
 
 /**
@@ -43,7 +43,10 @@ export function redirectVariables(
 ): RedirectedVariables {
   const routes: Route[] = [...upstreams]
   const variables: Record<string, string> = {}
-  for (const { route: name, base, variables: always = [], whenSet = [] } of addressesIn(env)) {
+  const addresses = PROVIDERS.flatMap(
+    ({ address }) => (address?.within === undefined ? address : address.within(env)) ?? [],
+  )
+  for (const { route: name, base, variables: always = [], whenSet = [] } of addresses) {
     const given = upstreams.find((route) => route.name === name)?.upstream
     const set = (names: readonly string[]): string | undefined =>
       names.map((variable) => addressIn(env[variable])).find((address) => address !== undefined)
@@ -62,12 +65,6 @@ export function redirectVariables(
   return { routes, variables }
 }
 
-const addressesIn = (env: NodeJS.ProcessEnv): readonly ProviderAddress[] =>
-  PROVIDERS.flatMap(({ address }) => {
-    const found = address?.within === undefined ? address : address.within(env)
-    return found ?? []
-  })
-
 /** A bare `host:port`, as in `OLLAMA_HOST`, is an address, too. */
 function addressIn(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined
@@ -83,7 +80,12 @@ const withPathOf = (base: string, upstream: string): string =>
 
 function redirect(routes: Route[], name: string, target: URL): string {
   const path = target.pathname.replace(/\/+$/, '')
-  const same = routes.find((route) => isBelow(route, target) && route.name.startsWith(name))
+  const same = routes.find(
+    (route) =>
+      target.href.startsWith(route.upstream) &&
+      new URL(route.upstream).origin === target.origin &&
+      route.name.startsWith(name),
+  )
   if (same)
     return `/${same.name}${path.slice(new URL(same.upstream).pathname.replace(/\/$/, '').length)}`
   const taken = routes.filter((route) => route.name.startsWith(name)).length
@@ -91,6 +93,3 @@ function redirect(routes: Route[], name: string, target: URL): string {
   routes.push(route)
   return `/${route.name}${path}`
 }
-
-const isBelow = ({ upstream }: Route, target: URL): boolean =>
-  target.href.startsWith(upstream) && new URL(upstream).origin === target.origin

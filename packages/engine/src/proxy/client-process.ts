@@ -94,7 +94,7 @@ function lookAt(pid: number, port: number): Look {
     isWaiting:
       isWaiting &&
       [...networks].every((each) => {
-        // Whether no connection to this port, as the process sees it, has unread bytes.
+        // True if no connection to this port, as the process sees it, has unread bytes.
         const hex = `:${port.toString(16).toUpperCase().padStart(4, '0')} `
         const connections = read(`/proc/${each}/net/tcp`).split('\n')
         return connections.every(

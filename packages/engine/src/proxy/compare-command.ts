@@ -23,16 +23,7 @@ export interface ProxiedCommandEnd {
 export function compareCommand(tape: Tape, end: ProxiedCommandEnd): Divergence[] {
   const isCutOff = tape.status === 'truncated'
   const isBeyondEnd = isCutOff && end.unused.length === 0
-  return [
-    ...(isBeyondEnd ? [] : end.misses),
-    ...[...missing(end.unused), ...output(tape, end.stdout, isCutOff), ...exit(tape, end)].map(
-      withText,
-    ),
-  ]
-}
-
-function missing(unused: readonly TapedExchange[]): ProxyDivergenceFacts[] {
-  return unused.map(({ request }) => ({
+  const missing = end.unused.map(({ request }): ProxyDivergenceFacts => ({
     seq: request.seq,
     kind: 'missing',
     code: 'request-missing',
@@ -40,6 +31,10 @@ function missing(unused: readonly TapedExchange[]): ProxyDivergenceFacts[] {
     recorded: request,
     mismatches: [],
   }))
+  return [
+    ...(isBeyondEnd ? [] : end.misses),
+    ...[...missing, ...output(tape, end.stdout, isCutOff), ...exit(tape, end)].map(withText),
+  ]
 }
 
 function output(tape: Tape, stdout: Uint8Array, isCutOff: boolean): ProxyDivergenceFacts[] {

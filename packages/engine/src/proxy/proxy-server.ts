@@ -56,7 +56,9 @@ export class ProxyServer {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
       if (head.length > 0) socket.unshift(head)
-      this.#connect(request, socket)
+      const handler = this.#handler
+      if (handler?.connect === undefined) return this.refuseTunnel(socket, request.url)
+      Promise.resolve(handler.connect(request, socket)).catch(() => socket.destroy())
     })
   }
 
@@ -116,12 +118,8 @@ export class ProxyServer {
    */
   targetOf({ url = '/', socket }: IncomingMessage): string {
     const origin = this.#origins.get(socket)
-    if (origin !== undefined) return this.#ownPath(new URL(url, origin).href)
-    return this.#ownPath(url)
-  }
-
-  /** Clients that use the proxy for every host also reach the base URLs through it. */
-  #ownPath(target: string): string {
+    const target = origin === undefined ? url : new URL(url, origin).href
+    // Clients that use the proxy for every host also reach the base URLs through it.
     const own = /^http:\/\/(?:127\.0\.0\.1|localhost):(\d+)([^]*)$/i
     const [, port, path] = own.exec(target) ?? []
     return this.#ports.has(Number(port)) ? path || '/' : target
@@ -131,12 +129,6 @@ export class ProxyServer {
     const refusal = { reason: 'tunnel', target } as const
     this.#handler?.refused(refusal)
     refuse(socket, 502, errors.PROXY_NO_TUNNEL(describeRefusal(refusal)))
-  }
-
-  #connect(request: IncomingMessage, socket: Duplex): void {
-    const handler = this.#handler
-    if (handler?.connect === undefined) return this.refuseTunnel(socket, request.url)
-    Promise.resolve(handler.connect(request, socket)).catch(() => socket.destroy())
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {

@@ -113,9 +113,17 @@ export class ReplayingProxy {
       body: secrets.bytes(body),
     }
     const found = this.exchanges.take(current)
-    if (found === undefined) return this.#refuse(current, response)
+    const what = `${current.method} ${current.url}`
+    if (found === undefined) {
+      const { divergence, nearest } = explainMiss(current, this.exchanges.nearest(current))
+      this.misses.push(divergence)
+      this.#order.off()
+      onRequest?.(what, divergence)
+      const error = errors.PROXY_MISS(what, divergence.explanation)
+      return answerProxyError(response, 502, error, { nearest })
+    }
     this.served += 1
-    onRequest?.(`${current.method} ${current.url}`, undefined)
+    onRequest?.(what, undefined)
     const redirect = (location: string): string => redirectOn(routes, { target, url }, location)
     await replayExchange(tape, found, response, { paced, order: this.#order, redirect })
   }
@@ -128,15 +136,6 @@ export class ReplayingProxy {
     if ((await readTunnel(server, socket, target, authority)) === undefined) return
     this.#refused({ reason: 'tunnel', target: request.url ?? '' })
     socket.destroy()
-  }
-
-  #refuse(current: ComparedRequest, response: ServerResponse): void {
-    const { divergence, nearest } = explainMiss(current, this.exchanges.nearest(current))
-    this.misses.push(divergence)
-    this.#order.off()
-    this.#options.onRequest?.(`${current.method} ${current.url}`, divergence)
-    const error = errors.PROXY_MISS(`${current.method} ${current.url}`, divergence.explanation)
-    answerProxyError(response, 502, error, { nearest })
   }
 
   /**
@@ -164,25 +163,12 @@ function explainMiss(request: ComparedRequest, near: NearestRequest | undefined)
   if (near === undefined)
     return { divergence: withText({ ...UNEXPECTED, code: 'request-unknown', current }) }
   const { request: recorded, mismatches, times } = near
-  const { seq } = recorded
-  const nearest = {
-    event: seq,
-    method: recorded.method,
-    url: recorded.url,
-    differences: mismatches,
+  const { seq, method, url } = recorded
+  const nearest = { event: seq, method, url, differences: mismatches }
+  if (times > 0) {
+    const facts = { ...UNEXPECTED, seq, recorded, current, times }
+    return { divergence: withText({ ...facts, code: 'request-repeated' }), nearest }
   }
-  if (times > 0)
-    return {
-      divergence: withText({
-        ...UNEXPECTED,
-        seq,
-        recorded,
-        code: 'request-repeated',
-        current,
-        times,
-      }),
-      nearest,
-    }
   const matchers = matchersThatIgnore(mismatches)
   const divergence = withText({
     seq,

@@ -18,7 +18,12 @@ export const trustedRunsFile = (): string => path.join(stateFolder(), 'trusted-r
 export const isTrustedRun = (
   tape: Pick<Tape, 'startDigest' | 'details'>,
   file = trustedRunsFile(),
-): boolean => hasProof(tape.details) || marksIn(file).has(tape.startDigest)
+): boolean => {
+  const { proof, ...details } = tape.details
+  const isProven =
+    proof !== undefined && proof === proofOf(START_PROOF, JSON.stringify(details), false)
+  return isProven || marksIn(file).has(tape.startDigest)
+}
 
 /**
  * Adds a proof that this user recorded the run on this machine. For runs of `record()`, because a
@@ -27,10 +32,6 @@ export const isTrustedRun = (
 export function withProof(details: RunDetails): RunDetails {
   const proof = proofOf(START_PROOF, JSON.stringify(details), true)
   return proof === undefined ? details : { ...details, proof }
-}
-
-function hasProof({ proof, ...details }: RunDetails): boolean {
-  return proof !== undefined && proof === proofOf(START_PROOF, JSON.stringify(details), false)
 }
 
 /** Remembers a run as trusted. Throws the system's error if the file cannot be written. */

@@ -1,10 +1,4 @@
-import {
-  type ExchangeRequest,
-  type HeaderPair,
-  originOf,
-  type RunView,
-  type Tape,
-} from '@retake/tape'
+import { type HeaderPair, originOf, type RunView, type Tape } from '@retake/tape'
 
 /** The HTTP exchanges of a run as an HTTP archive (HAR 1.2). Marks served exchanges. */
 export function* harOfRun(tape: Tape, view: RunView, version: string): Generator<string> {
@@ -22,6 +16,16 @@ export function* harOfRun(tape: Tape, view: RunView, version: string): Generator
     const origin = originOf(tape, step)
     const took = step.latencyMs ?? 0
     const wait = step.timeToFirstChunkMs ?? took
+    const postData = {
+      mimeType: headerOf(request.headers, 'content-type') ?? 'application/octet-stream',
+      text: request.text ?? Buffer.from(request.body).toString('base64'),
+      ...(request.text === undefined && { _encoding: 'base64' }),
+    }
+    const { text, body } = response ?? {}
+    const answer =
+      text === undefined
+        ? body && { text: Buffer.from(body).toString('base64'), encoding: 'base64' }
+        : { text }
     const entry = {
       startedDateTime: new Date(step.startedAt).toISOString(),
       time: took,
@@ -34,7 +38,7 @@ export function* harOfRun(tape: Tape, view: RunView, version: string): Generator
         queryString: nameValues(
           URL.canParse(request.url) ? [...new URL(request.url).searchParams] : [],
         ),
-        ...(request.body.length > 0 && { postData: postData(request) }),
+        ...(request.body.length > 0 && { postData }),
         headersSize: -1,
         bodySize: request.body.length,
       },
@@ -47,7 +51,7 @@ export function* harOfRun(tape: Tape, view: RunView, version: string): Generator
         content: {
           size: response?.body.length ?? 0,
           mimeType: headerOf(response?.headers ?? [], 'content-type') ?? '',
-          ...contentOf(response),
+          ...answer,
         },
         redirectURL: '',
         headersSize: -1,
@@ -69,22 +73,6 @@ const nameValues = (headers: readonly HeaderPair[]): object[] =>
 
 const headerOf = (headers: readonly HeaderPair[], wanted: string): string | undefined =>
   headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
-
-const postData = ({ headers, text, body }: ExchangeRequest): object => ({
-  mimeType: headerOf(headers, 'content-type') ?? 'application/octet-stream',
-  text: text ?? Buffer.from(body).toString('base64'),
-  ...(text === undefined && { _encoding: 'base64' }),
-})
-
-const contentOf = (
-  response: { readonly text: string | undefined; readonly body: Uint8Array } | undefined,
-): object => {
-  if (response === undefined) return {}
-  const { text, body } = response
-  return text === undefined
-    ? { text: Buffer.from(body).toString('base64'), encoding: 'base64' }
-    : { text }
-}
 
 /** An imported message, which becomes a request or a response on the tape, not an attribute. */
 export interface HarMessage {

@@ -33,15 +33,20 @@ export interface SpanEntry {
   readonly load: () => Span
 }
 
-export const entryOfSpan = (span: Span, load: () => Span): SpanEntry => ({
-  spanId: span.spanId,
-  parentSpanId: span.parentSpanId,
-  start: BigInt(span.start),
-  end: BigInt(span.end),
-  role: roleOfSpan(span.attributes),
-  scope: scopeOf(span),
-  load,
-})
+export function entryOfSpan(
+  { name, attributes, spanId, parentSpanId, start, end }: Span,
+  load: () => Span,
+): SpanEntry {
+  const role = roleOfSpan(attributes)
+  const kind = (filledText(attributes['retake.scope.kind']) ??
+    SCOPE_KINDS[role]) as FrameworkScopeKind
+  const named =
+    filledText(attributes['gen_ai.agent.name']) ??
+    filledText(attributes['gen_ai.workflow.name']) ??
+    filledText(attributes['gen_ai.tool.name'])
+  const scope = { kind, name: named ?? name.replace(new RegExp(`^${kind} `), ''), id: spanId }
+  return { spanId, parentSpanId, start: BigInt(start), end: BigInt(end), role, scope, load }
+}
 
 const SCOPE_KINDS: Readonly<Record<SpanRole, FrameworkScopeKind>> = {
   agent: 'agent',
@@ -50,16 +55,6 @@ const SCOPE_KINDS: Readonly<Record<SpanRole, FrameworkScopeKind>> = {
   model: 'node',
   http: 'node',
   other: 'node',
-}
-
-function scopeOf({ name, attributes, spanId }: Span): FrameworkScope {
-  const kind = (filledText(attributes['retake.scope.kind']) ??
-    SCOPE_KINDS[roleOfSpan(attributes)]) as FrameworkScopeKind
-  const named =
-    filledText(attributes['gen_ai.agent.name']) ??
-    filledText(attributes['gen_ai.workflow.name']) ??
-    filledText(attributes['gen_ai.tool.name'])
-  return { kind, name: named ?? name.replace(new RegExp(`^${kind} `), ''), id: spanId }
 }
 
 /**
@@ -90,12 +85,18 @@ export class ImportedRun {
       this.#entries.find(({ parentSpanId = '' }) => !this.#byId.has(parentSpanId))
     const root = this.#root?.load()
     const input = root && filledText(root.attributes['input.value'])
+    const name =
+      root &&
+      (filledText(root.attributes['gen_ai.agent.name']) ??
+        filledText(root.name) ??
+        filledText(root.resource.attributes['service.name']) ??
+        'imported')
     this.#writer = TapeWriter.create(
       file,
       {
         type: 'run',
         id,
-        name: root === undefined ? details.from : nameOf(root),
+        name: name ?? details.from,
         startedAt: epochMsOf(String(this.#origin)),
         scope: 'process',
         node: '',
@@ -109,7 +110,8 @@ export class ImportedRun {
   write(): void {
     const inner = new Set<string>()
     for (const entry of this.#entries)
-      if (isStep(entry)) for (const { spanId } of this.#ancestors(entry)) inner.add(spanId)
+      if (STEP_ROLES.has(entry.role))
+        for (const { spanId } of this.#ancestors(entry)) inner.add(spanId)
 
     try {
       for (const { entry, isEnd, at } of edgesOf(this.#entries)) {
@@ -262,8 +264,7 @@ const DEPTH_MAX = 100
 const isMessageEvent = ({ name }: Span['events'][number]): boolean =>
   /^gen_ai\..*(?:message|details)$/.test(name)
 
-const isStep = ({ role }: SpanEntry): boolean =>
-  role === 'model' || role === 'tool' || role === 'http'
+const STEP_ROLES: ReadonlySet<SpanRole> = new Set(['model', 'tool', 'http'])
 
 const compare = (left: bigint, right: bigint): number => (left < right ? -1 : left > right ? 1 : 0)
 
@@ -313,12 +314,6 @@ function errorOf({ status, events, attributes }: Span) {
   const stack = filledText(thrown['exception.stacktrace'])
   return { class: name, name, message, ...(stack !== undefined && { stack }) }
 }
-
-const nameOf = ({ name, attributes, resource }: Span): string =>
-  filledText(attributes['gen_ai.agent.name']) ??
-  filledText(name) ??
-  filledText(resource.attributes['service.name']) ??
-  'imported'
 
 /** Values of `gen_ai.provider.name` for providers. */
 export const PROVIDER_NAMES: Readonly<Record<string, string>> = {

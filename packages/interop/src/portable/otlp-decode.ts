@@ -35,12 +35,14 @@ export function decodeSpan(
   const traceState = text(member(given, 'traceState'))
   const { code, message } = recordOf(given['status'])
   const number = typeof code === 'string' ? STATUS_NAMES.indexOf(code) : code
+  const { kind: name } = given
+  const kind = typeof name === 'string' ? KIND_NAMES.indexOf(name) : name
   return {
     traceId,
     spanId,
     ...(parentSpanId !== undefined && { parentSpanId }),
     name: text(given['name']),
-    kind: SPAN_KINDS[kindNumber(given['kind'])] ?? 'unspecified',
+    kind: (typeof kind === 'number' && SPAN_KINDS[kind]) || 'unspecified',
     start,
     end: end === undefined || BigInt(end) < BigInt(start) ? start : end,
     attributes: decodeAttributes(given['attributes']),
@@ -72,8 +74,6 @@ function decodeLink(link: JsonObject): SpanLink[] {
 const STATUS_NAMES = ['STATUS_CODE_UNSET', 'STATUS_CODE_OK', 'STATUS_CODE_ERROR']
 
 const KIND_NAMES = SPAN_KINDS.map((kind) => `SPAN_KIND_${kind.toUpperCase()}`)
-const kindNumber = (kind: unknown): number =>
-  typeof kind === 'string' ? KIND_NAMES.indexOf(kind) : typeof kind === 'number' ? kind : 0
 
 export const decodeResource = (json: unknown): SpanResource => ({
   attributes: decodeAttributes(recordOf(json)['attributes']),

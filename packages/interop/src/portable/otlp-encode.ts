@@ -20,6 +20,9 @@ export async function encodeSpans(
 function readableSpan(span: Span): object {
   const { traceId, spanId, parentSpanId, traceState } = span
   const kind = SPAN_KINDS.indexOf(span.kind)
+  const { attributes: facts } = span.resource
+  const resource = resources.get(span.resource) ?? { attributes: withBytes(facts) }
+  resources.set(span.resource, resource)
   return {
     name: span.name,
     // The SDK counts from 0 and has no "unspecified".
@@ -44,7 +47,7 @@ function readableSpan(span: Span): object {
       context: { ...context, traceFlags: 1 },
       attributes: withBytes(attributes),
     })),
-    resource: resourceOf(span),
+    resource,
     instrumentationScope: span.scope,
     droppedAttributesCount: 0,
     droppedEventsCount: 0,
@@ -59,11 +62,6 @@ const hrTime = (nanos: string): [seconds: number, nanos: number] => {
 
 /** The serializer groups spans by the identity of their resource. */
 const resources = new WeakMap<Span['resource'], object>()
-function resourceOf({ resource }: Span): object {
-  const known = resources.get(resource) ?? { attributes: withBytes(resource.attributes) }
-  resources.set(resource, known)
-  return known
-}
 
 /** Readers of protobuf accept 100 nested messages, and each level of a value takes three. */
 const DEPTH_MAX = 30

@@ -70,7 +70,12 @@ function readMessage(bytes: Buffer, table: FieldTable, depth = 0): Record<string
 }
 
 function decodeField(value: Buffer | bigint, read: FieldRead, depth: number): unknown {
-  if (read === 'int') return typeof value === 'bigint' ? signed(value) : fail()
+  if (read === 'int') {
+    if (typeof value !== 'bigint') return fail()
+    // 64-bit integers are text, as in OTLP's JSON. Small ones are numbers, for enumerations.
+    const number = BigInt.asIntN(64, value)
+    return number >= 0n && number < 1000n ? Number(number) : String(number)
+  }
   if (read === 'bool') return value === 1n
   if (read === 'double') {
     if (typeof value !== 'bigint') return fail()
@@ -86,12 +91,6 @@ function decodeField(value: Buffer | bigint, read: FieldRead, depth: number): un
 
 const fail = (): never => {
   throw new BrokenMessage('a field has another type')
-}
-
-/** 64-bit integers are text, as in OTLP's JSON. Small ones are numbers, for enumerations. */
-const signed = (value: bigint): string | number => {
-  const number = BigInt.asIntN(64, value)
-  return number >= 0n && number < 1000n ? Number(number) : String(number)
 }
 
 function readField(bytes: Buffer, reader: { at: number }, wireType: number): Buffer | bigint {

@@ -177,7 +177,7 @@ const otlpJsonReader = (groups: SpanGroups): SpanReader =>
       if (/(?:scope_?[sS]pans|instrumentationLibrarySpans)\.\*$/.test(path)) groups.scope({})
     },
     taken(path, text) {
-      const json = parsed(text)
+      const json = parseJson(text)
       if (json === undefined) groups.broken()
       else if (path.endsWith('.*')) groups.span(json)
       else if (path.endsWith('resource')) groups.resource(json)
@@ -185,8 +185,6 @@ const otlpJsonReader = (groups: SpanGroups): SpanReader =>
     },
     broken: () => groups.broken(),
   })
-
-const parsed = (text: string): unknown => parseJson(text)
 
 /** Keys of record lists in documents of other tools. */
 const LISTS = ['observations', 'runs', 'spans', 'data', 'traces', 'examples']
@@ -225,7 +223,7 @@ function recordReader(
     },
     entered: () => {},
     taken(path, text) {
-      const json = parsed(text)
+      const json = parseJson(text)
       if (json === undefined) sink.problem('records of invalid JSON')
       else if (list !== undefined && path !== `${list}.*`) around[path] = json
       else read(recordOf(json))

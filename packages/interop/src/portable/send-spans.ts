@@ -59,7 +59,9 @@ function* batchesOf(spans: Iterable<Span>): Generator<Span[]> {
   let batch: Span[] = []
   let size = 0
   for (const span of spans) {
-    const bytes = sizeOf(span)
+    let bytes = 200 + span.events.length * 200
+    for (const [key, value] of Object.entries(span.attributes))
+      bytes += key.length + (typeof value === 'string' ? value.length : 16)
     if (batch.length === BATCH_SPANS || (batch.length > 0 && size + bytes > BATCH_BYTES)) {
       yield batch
       batch = []
@@ -69,13 +71,6 @@ function* batchesOf(spans: Iterable<Span>): Generator<Span[]> {
     size += bytes
   }
   if (batch.length > 0) yield batch
-}
-
-function sizeOf({ attributes, events }: Span): number {
-  let size = 200 + events.length * 200
-  for (const [key, value] of Object.entries(attributes))
-    size += key.length + (typeof value === 'string' ? value.length : 16)
-  return size
 }
 
 interface PartialSuccess {

@@ -32,15 +32,15 @@ const WITHOUT_PARENT = 'spans whose parent is missing'
 export function describeProblems(problems: ReadonlyMap<string, number>): string[] {
   const describe = (title: string, isPart: (why: string) => boolean): string[] => {
     const parts = [...problems].filter(([why]) => isPart(why))
-    const words = parts.map(([why, count]) => `${count} ${count === 1 ? singular(why) : why}`)
+    const words = parts.map(([why, count]) => {
+      const one = (noun: string): string => (noun === 'entries' ? 'entry' : noun.slice(0, -1))
+      return `${count} ${count === 1 ? why.replace(/^\w+/, one) : why}`
+    })
     return words.length === 0 ? [] : [`${title}: ${words.join(', ')}`]
   }
   const isImported = (why: string): boolean => why === OUT_OF_ORDER || why === WITHOUT_PARENT
   return [...describe('imported', isImported), ...describe('left out', (why) => !isImported(why))]
 }
-
-const singular = (plural: string): string =>
-  plural.replace(/^\w+/, (noun) => (noun === 'entries' ? 'entry' : noun.slice(0, -1)))
 
 interface Trace {
   readonly entries: SpanEntry[]

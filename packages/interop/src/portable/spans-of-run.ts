@@ -423,18 +423,15 @@ const parentKey = (path: readonly FrameworkScope[]): string =>
   path.length === 0 ? 'run' : `scope ${pathKey(path)}`
 
 /** The MCP conventions define an error type for tools that answer with an error. */
-const errorTypeOf = (step: Step): string =>
-  step.failure?.name ??
-  statusOf(step) ??
-  (step.kind === 'tool' && step.mcp() !== undefined ? 'tool_error' : step.state)
+function errorTypeOf(step: Step): string {
+  if (step.failure?.name !== undefined) return step.failure.name
+  const status = step.exchange()?.response?.status
+  if (status !== undefined && status >= 400) return String(status)
+  return step.kind === 'tool' && step.mcp() !== undefined ? 'tool_error' : step.state
+}
 
 const jsonText = (value: unknown): string | undefined =>
   value === undefined ? undefined : (JSON.stringify(plainValue(value)) ?? undefined)
-
-const statusOf = (step: Step): string | undefined => {
-  const status = step.exchange()?.response?.status
-  return status !== undefined && status >= 400 ? String(status) : undefined
-}
 
 function serverOf(step: Step): SpanAttributes {
   const { url = '' } = step.exchange()?.request ?? {}
@@ -506,7 +503,9 @@ function flattened(prefix: string, messages: readonly Message[]): SpanAttributes
     const text = messageText(message)
     const result = message.parts.find((part) => part.type === 'tool_result')
     if (text !== '') attributes[`${at}.content`] = text
-    else if (result !== undefined) attributes[`${at}.content`] = textOf(result.content)
+    else if (typeof result?.content === 'string') attributes[`${at}.content`] = result.content
+    else if (result !== undefined)
+      attributes[`${at}.content`] = JSON.stringify(result.content) ?? ''
     if (result !== undefined) attributes[`${at}.tool_call_id`] = result.id
     message.parts
       .filter((part) => part.type === 'tool_call')
@@ -519,6 +518,3 @@ function flattened(prefix: string, messages: readonly Message[]): SpanAttributes
   })
   return attributes
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

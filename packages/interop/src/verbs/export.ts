@@ -10,14 +10,7 @@ import {
 import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import {
-  type BlameFindings,
-  type EventLine,
-  eventLines,
-  parseJson,
-  type Tape,
-  attempt,
-} from '@retake/tape'
+import { type BlameFindings, eventLines, parseJson, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { plural } from '@retake/tape/present'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
@@ -192,15 +185,10 @@ async function write(
 
 function* lines(tape: Tape): Generator<string> {
   for (const event of eventLines(tape)) {
-    yield `${JSON.stringify(isTraffic(event) ? { ...event, body: parsed(event.body) } : event)}\n`
+    const { type, body } = event
+    const isTraffic = type === 'request' || type === 'deliver'
+    // Parses JSON bodies, so that jq can look into them.
+    const isJson = isTraffic && typeof body === 'string' && /^\s*[[{]/.test(body)
+    yield `${JSON.stringify(isJson ? { ...event, body: parseJson(body) ?? body } : event)}\n`
   }
-}
-
-const isTraffic = ({ type, body }: EventLine): boolean =>
-  (type === 'request' || type === 'deliver') && typeof body === 'string'
-
-/** Parses JSON bodies, so that jq can look into them. */
-function parsed(body: unknown): unknown {
-  if (typeof body !== 'string' || !/^\s*[[{]/.test(body)) return body
-  return parseJson(body) ?? body
 }

@@ -67,7 +67,15 @@ With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
       const runs: ImportedTrace[] = []
       for (const trace of traces) runs.push(...(await importTrace(trace, spool)))
       for (const file of files) runs.push(...(await importFile(file, spool, options)))
-      report(runs, spool, options)
+      if (options.json) printJson({ runs, problems: Object.fromEntries(spool.problems) }, 2)
+      else {
+        const paint = painter(process.stdout)
+        const lines = runs.slice(0, LISTED_MAX).map((each) => runLine(each, paint))
+        const more = runs.length - LISTED_MAX
+        if (more > 0) lines.push(`and ${plural(more, 'more run')}`)
+        console.log(lines.join('\n'))
+        reportProblems(spool)
+      }
       return 0
     } finally {
       spool.dispose()
@@ -181,19 +189,6 @@ async function download(url: URL, credentials: string): Promise<Buffer> {
       `It cannot be reached: ${reason(cause ?? error)}.`,
     )
   }
-}
-
-function report(runs: readonly ImportedTrace[], spool: SpanSpool, options: Options): void {
-  const problems = Object.fromEntries(spool.problems)
-  if (options.json) {
-    printJson({ runs, problems }, 2)
-    return
-  }
-  const paint = painter(process.stdout)
-  const lines = runs.slice(0, LISTED_MAX).map((each) => runLine(each, paint))
-  if (runs.length > LISTED_MAX) lines.push(`and ${plural(runs.length - LISTED_MAX, 'more run')}`)
-  console.log(lines.join('\n'))
-  reportProblems(spool)
 }
 
 function reportProblems({ problems }: SpanSpool): void {

@@ -60,26 +60,20 @@ export function patchFiles(): Undo {
 type PlanWork = (session: Session, label: string, args: unknown[], native: FileFunction) => FileWork
 
 function patchTableFunction(name: string): Undo[] {
-  return [
+  const undos = [
     patchWork(fs, `${name}Sync`, { name, style: 'sync' }, (session, label, args, sync) =>
       tableWork(session, label, name, args, { sync }),
     ),
     patchWork(fs, name, { name, style: 'callback' }, (session, label, args, later) =>
       tableWork(session, label, name, args, { later }),
     ),
-    ...(name === 'glob'
-      ? [replaceFileFunction(fs.promises, name, globLater, { name, style: 'iterator' })]
-      : nativeFs[name] === undefined
-        ? []
-        : [
-            replaceFileFunction(
-              fs.promises,
-              name,
-              (session, args) => answerPromise(session, name, args),
-              { name, style: 'promise' },
-            ),
-          ]),
   ]
+  const later = (session: Session, args: unknown[]): unknown => answerPromise(session, name, args)
+  if (name === 'glob')
+    undos.push(replaceFileFunction(fs.promises, name, globLater, { name, style: 'iterator' }))
+  else if (nativeFs[name] !== undefined)
+    undos.push(replaceFileFunction(fs.promises, name, later, { name, style: 'promise' }))
+  return undos
 }
 
 function patchTransfer(name: keyof typeof transfers): Undo[] {
@@ -164,25 +158,20 @@ async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
  */
 async function answerPromise(session: Session, name: string, args: unknown[]): Promise<unknown> {
   const [file, ...rest] = args
-  if (isContentFunction(name)) {
+  if (name === 'readFile' || name === 'writeFile' || name === 'appendFile') {
     if (file instanceof TapeFileHandle) return file[name](...(rest as [unknown, unknown]))
     if (isPieces(args[1])) return writePiecesTo(name, args)
   }
   const native = nativeFunction(name)
   // `promises.realpath` uses the system call; `fs.realpath` does not.
   const later = (native as { native?: FileFunction }).native ?? native
-  const work = tableWork(session, `fs.promises.${name}`, name, withDescriptor(args), { later })
+  // A handle that was opened outside the run is used by its number.
+  const { fd, getAsyncId } = (file ?? {}) as { fd?: unknown; getAsyncId?: unknown }
+  const isHandle = typeof fd === 'number' && typeof getAsyncId === 'function'
+  const given = isHandle ? [fd, ...rest] : args
+  const work = tableWork(session, `fs.promises.${name}`, name, given, { later })
   const value = await promiseWork(session, work)
   return name === 'open' ? new TapeFileHandle(session, value as number) : value
-}
-
-const isContentFunction = (name: string): name is 'readFile' | 'writeFile' | 'appendFile' =>
-  name === 'readFile' || name === 'writeFile' || name === 'appendFile'
-
-/** A handle that was opened outside the run is used by its number. */
-function withDescriptor(args: unknown[]): unknown[] {
-  const { fd, getAsyncId } = (args[0] ?? {}) as { fd?: unknown; getAsyncId?: unknown }
-  return typeof fd === 'number' && typeof getAsyncId === 'function' ? [fd, ...args.slice(1)] : args
 }
 
 const blobShape = takes('path options')

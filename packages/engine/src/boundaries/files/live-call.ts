@@ -108,7 +108,10 @@ function callOnOverlay(
   let used = args
   try {
     return overlay.change(() => {
-      const call = prepare(session, overlay, name, args)
+      const isByPath = typeof args[0] !== 'number'
+      const call = (isByPath && overlayCall(overlay, name, args)) || { args }
+      if (isByPath)
+        for (const filePath of pathsOf(name, args)) noteLater(session, overlay, name, filePath)
       used = call.args
       if (call.answer) return { call, value: call.answer() }
       if (sync === undefined || (call.changes !== true && !always)) return { call }
@@ -125,18 +128,6 @@ const shownPaths = (name: string, error: unknown, args: readonly unknown[]): rea
   name === 'realpath' && (error as NodeJS.ErrnoException).syscall === 'lstat'
     ? [absolute(args[0])]
     : args
-
-function prepare(
-  session: Session,
-  overlay: Overlay,
-  name: string,
-  args: readonly unknown[],
-): OverlayCall {
-  if (typeof args[0] === 'number') return { args }
-  const call = overlayCall(overlay, name, args) ?? { args }
-  for (const filePath of pathsOf(name, args)) noteLater(session, overlay, name, filePath)
-  return call
-}
 
 function noteLater(session: Session, overlay: Overlay, name: string, filePath: string): void {
   const { later } = overlay

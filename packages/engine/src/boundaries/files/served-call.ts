@@ -174,7 +174,7 @@ function tryInOverlay(overlay: Overlay, what: string, work: () => unknown): unkn
   try {
     return work()
   } catch (error) {
-    // Whether the file was deleted since, by the recorded run itself.
+    // The file may have been deleted since, by the recorded run itself.
     const { code, syscall } = error as NodeJS.ErrnoException
     if (!(code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')))
       overlay.unknown.add(path.normalize(what))

@@ -33,7 +33,8 @@ function importSite(addon: string): string | undefined {
       const isFound = [...packages].some(
         (name) => specifier === name || specifier.startsWith(`${name}/`),
       )
-      if (isFound) return `${file}:${lineAndColumn(text, match.index)}`
+      const before = text.slice(0, match.index).split('\n')
+      if (isFound) return `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`
       const next = /^\.{1,2}\//.test(specifier)
         ? find(path.resolve(file, '..', specifier))
         : undefined
@@ -57,12 +58,6 @@ function packagesOnStack(): string[] {
     const [scope = '', inner = ''] = name === filePath ? [] : (name ?? '').split(/[\\/]/)
     return scope === '' ? [] : [scope.startsWith('@') ? `${scope}/${inner}` : scope]
   })
-}
-
-function lineAndColumn(text: string, at: number): string {
-  const before = text.slice(0, at).split('\n')
-  const start = text.slice(0, at).length - (before.at(-1)?.length ?? 0)
-  return `${before.length}:${at - start + 1}`
 }
 
 function find(base: string): string | undefined {
@@ -115,7 +110,16 @@ export function patchAddons(): Undo {
     if (isOneOf(declaredPure, name)) module.exports = withFunctions(module.exports, inOrder)
     if (session === undefined || isOneOf([...PURE, ...declaredPure], name)) return
     if (session.local === 'tape') module.exports = withFunctions(module.exports, refusing(name))
-    else noteAddon(session, name)
+    else {
+      const site = callSite() ?? importSite(name)
+      session.note({
+        kind: 'boundary',
+        name: `${name} (native add-on)`,
+        text: 'what native code does is not captured; wrap its calls in tool(), or list it under pureAddons in retake.config if it only computes',
+        consequence: 'stops-at-use',
+        ...(site !== undefined && { site }),
+      })
+    }
   }
   return replace(process, 'dlopen', open)
 }
@@ -161,17 +165,6 @@ function openCaptured(
   // While recording, a file that cannot be loaded must fail here, as it would without Retake.
   if (currentSession()?.local !== 'tape') load()
   module.exports = capture.exports(load)
-}
-
-function noteAddon(session: Session, name: string): void {
-  const site = callSite() ?? importSite(name)
-  session.note({
-    kind: 'boundary',
-    name: `${name} (native add-on)`,
-    text: 'what native code does is not captured; wrap its calls in tool(), or list it under pureAddons in retake.config if it only computes',
-    consequence: 'stops-at-use',
-    ...(site !== undefined && { site }),
-  })
 }
 
 /** Name of the package that contains a file; the file itself if it is not in a package. */

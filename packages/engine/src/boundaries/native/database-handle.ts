@@ -378,7 +378,13 @@ export function capturedCall(
   const { connection } = handle
   const { method, args, compared = args } = call
   const { library } = connection
-  if (method !== 'open' && args.some(containsFunction)) noteFunctions(session, connection, method)
+  // Agent functions that SQLite calls in the middle of a statement.
+  if (method !== 'open' && args.some(containsFunction))
+    noteBoundary(session, {
+      name: `a function handed to ${method}() of ${library.name}`,
+      text: 'its results are part of the recorded answers; its other effects are not captured',
+      consequence: 'not-called',
+    })
   if (connection.isAttached)
     noteBoundary(session, {
       name: `a file that was attached to ${library.name} before the run`,
@@ -463,15 +469,6 @@ const containsFunction = (arg: unknown): boolean =>
     arg !== null &&
     !isHandle(arg) &&
     Object.values(arg).some((member) => typeof member === 'function'))
-
-/** Notes agent functions that SQLite calls in the middle of a statement. */
-function noteFunctions(session: Session, { library }: Connection, method: string): void {
-  noteBoundary(session, {
-    name: `a function handed to ${method}() of ${library.name}`,
-    text: 'its results are part of the recorded answers; its other effects are not captured',
-    consequence: 'not-called',
-  })
-}
 
 /** Adds methods that only forward their arguments; chained ones return the object itself. */
 export function forwardMethods(

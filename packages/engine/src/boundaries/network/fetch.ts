@@ -302,11 +302,9 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
       init: init === undefined ? given : settingsOf(request),
     }
   }
-  const url = parseUrl(input)
-  const method = (init?.method ?? 'GET').toUpperCase()
   return {
-    method,
-    url,
+    url: parseUrl(input),
+    method: (init?.method ?? 'GET').toUpperCase(),
     headers: new Headers(init?.headers),
     signal: init?.signal ?? undefined,
     init: { ...init },
@@ -317,22 +315,13 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
  * Everything in a request except URL, body and signal. Copied one by one, because building one
  * request from another consumes its body.
  */
-function settingsOf(request: Request): RequestInit {
-  const { method, headers, redirect, credentials, mode, cache } = request
-  const { integrity, keepalive, referrer, referrerPolicy } = request
-  return {
-    method,
-    headers,
-    redirect,
-    credentials,
-    mode,
-    cache,
-    integrity,
-    keepalive,
-    referrer,
-    referrerPolicy,
-  } as RequestInit
-}
+const settingsOf = (request: Request): RequestInit =>
+  Object.fromEntries(SETTINGS.map((name) => [name, request[name]]))
+
+const SETTINGS = [
+  ...(['method', 'headers', 'redirect', 'credentials', 'mode', 'cache'] as const),
+  ...(['integrity', 'keepalive', 'referrer', 'referrerPolicy'] as const),
+]
 
 function parseUrl(input: string | URL): URL {
   try {
@@ -400,9 +389,10 @@ class AnswerBody {
 
   /** A native response with the same body. */
   response(headers: Headers): Response {
-    this.#response ??= this.#isRead
-      ? readResponse()
-      : new (nativeClass('Response'))(this.#stream(), { headers })
+    if (this.#response !== undefined) return this.#response
+    const Native = nativeClass('Response')
+    this.#response = this.#isRead ? new Native('read') : new Native(this.#stream(), { headers })
+    if (this.#isRead) void this.#response.text()
     return this.#response
   }
 
@@ -430,12 +420,6 @@ function settle(
 ): void {
   if ('error' in outcome) controller.error(outcome.error)
   else controller.close()
-}
-
-function readResponse(): Response {
-  const response = new (nativeClass('Response'))('read')
-  void response.text()
-  return response
 }
 
 const immutable = (): never => {

@@ -96,7 +96,9 @@ export class Http2TapeSession extends EventEmitter {
     this.#unsent.add(unsent)
     // A request without a body may be sent before the constructor returns.
     const stream = new Http2TapeStream(this, headers, options, (sent) => {
-      const real = this.#opened().request(sent, options)
+      // Opens the real counterpart of a session from the tape. The agent does not notice.
+      const opened = this.#real ?? outsideRuns(() => this.#attach(this.#operation))
+      const real = opened.request(sent, options)
       this.#leaves(unsent)
       return real
     })
@@ -150,11 +152,6 @@ export class Http2TapeSession extends EventEmitter {
   goaway(): void {}
 
   setLocalWindowSize(): void {}
-
-  /** Opens the real counterpart of a session from the tape on first use. The agent does not notice. */
-  #opened(): http2.ClientHttp2Session {
-    return this.#real ?? outsideRuns(() => this.#attach(this.#operation))
-  }
 
   #attach(operation: Operation): http2.ClientHttp2Session {
     const real = (this.#real = this.connect())
@@ -293,15 +290,21 @@ class Http2TapeStream extends Duplex {
   priority(): void {}
 
   #send(body: Uint8Array): void {
-    const { session } = this.session
-    const { method, url, headers } = this.#describe()
+    const { session, authority } = this.session
+    const {
+      ':method': method = 'GET',
+      ':scheme': scheme = authority.protocol.slice(0, -1),
+      ':authority': host = authority.host,
+      ':path': path = '/',
+    } = this.sentHeaders
+    const url = `${String(scheme)}://${String(host)}${String(path)}`
     this.#operation = session.perform({
       event: {
         type: 'request',
         seam: 'http2',
-        method,
+        method: String(method),
         url: session.secrets.text(maskUrl(url)),
-        headers: maskHeaders(session, headers),
+        headers: maskHeaders(session, pairsOf(this.sentHeaders)),
         ...siteField(),
       },
       body,
@@ -311,36 +314,23 @@ class Http2TapeStream extends Duplex {
     })
   }
 
-  #describe(): { method: string; url: string; headers: HeaderPair[] } {
-    const pairs: HeaderPair[] = []
-    const pseudo: Record<string, string> = {}
-    for (const [name, value] of Object.entries(this.sentHeaders)) {
-      if (value === undefined) continue
-      if (name.startsWith(':')) pseudo[name] = String(value)
-      else for (const one of [value].flat()) pairs.push([name, String(one)])
-    }
-    const authority = pseudo[':authority'] ?? this.session.authority.host
-    const scheme = pseudo[':scheme'] ?? this.session.authority.protocol.slice(0, -1)
-    return {
-      method: pseudo[':method'] ?? 'GET',
-      url: `${scheme}://${authority}${pseudo[':path'] ?? '/'}`,
-      headers: pairs,
-    }
-  }
-
-  #headersFor(body: Uint8Array): http2.OutgoingHttpHeaders {
-    const name = Object.keys(this.sentHeaders).find((key) => /^content-length$/i.test(key))
-    return name === undefined
-      ? this.sentHeaders
-      : { ...this.sentHeaders, [name]: String(body.length) }
-  }
-
   #goLive(operation: Operation, body: Uint8Array): void {
-    const real = (this.#real = this.open(this.#headersFor(body)))
+    const length = Object.keys(this.sentHeaders).find((key) => /^content-length$/i.test(key))
+    const sent =
+      length === undefined
+        ? this.sentHeaders
+        : { ...this.sentHeaders, [length]: String(body.length) }
+    const real = (this.#real = this.open(sent))
     if (real === undefined) return
     real.on('response', (headers) => {
       const pairs = pairsOf(headers)
-      operation.complete(responseHead(operation, headers, pairs), undefined, pairs)
+      const status = Number(headers[':status'])
+      const masked = maskHeaders(operation.session, pairs)
+      operation.complete(
+        { type: 'response', status, statusText: '', headers: masked },
+        undefined,
+        pairs,
+      )
     })
     real.on('trailers', (headers) =>
       operation.complete({ type: 'deliver', part: 'trailers', value: toWire({ ...headers }) }),
@@ -366,39 +356,27 @@ class Http2TapeStream extends Duplex {
     if (event.part === 'chunk') this.push(Buffer.from(body))
     else if (event.part === 'end') this.push(null)
     else if (event.part === 'trailers') this.emit('trailers', fromWire(event.value), 0)
-    else if (event.part === 'close') this.#closed(Number(event.value))
-    else if (event.part === 'error' && event.error) {
+    else if (event.part === 'close') {
+      this.rstCode = Number(event.value)
+      this.#operation?.close()
+      const isOver = this.readableEnded || this.destroyed
+      if (!isOver && this.rstCode !== 0) this.destroy()
+      // The other side closed early; buffered data can still be read.
+      else if (!isOver) this.push(null)
+    } else if (event.part === 'error' && event.error) {
       this.#operation?.close()
       this.destroy((native ?? rebuildError(event.error)) as Error)
     }
-  }
-
-  #closed(code: number): void {
-    this.rstCode = code
-    this.#operation?.close()
-    if (this.readableEnded || this.destroyed) return
-    // The other side closed early; buffered data can still be read.
-    if (code !== 0) this.destroy()
-    else this.push(null)
   }
 }
 
 function pairsOf(headers: Headers): HeaderPair[] {
   const pairs: HeaderPair[] = []
   for (const [name, value] of Object.entries(headers)) {
-    if (name === ':status' || value === undefined) continue
+    if (name.startsWith(':') || value === undefined) continue
     for (const one of [value].flat()) pairs.push([name, String(one)])
   }
   return pairs
-}
-
-function responseHead(operation: Operation, headers: Headers, pairs: readonly HeaderPair[]) {
-  return {
-    type: 'response' as const,
-    status: Number(headers[':status']),
-    statusText: '',
-    headers: maskHeaders(operation.session, pairs),
-  }
 }
 
 /** Headers in Node's form: no prototype, repeated values joined, cookies in a list. */

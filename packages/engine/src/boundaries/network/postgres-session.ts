@@ -88,19 +88,18 @@ export class PostgresSession {
         this.#startup = Buffer.from(message)
       return
     }
-    if (type === 'p' && this.#status === undefined) return this.#signingIn(message)
+    if (type === 'p' && this.#status === undefined) {
+      this.#password = Buffer.from(message?.subarray(5) ?? [])
+      const text = this.#password.toString('latin1')
+      const first = /^SCRAM-SHA-256\0[^]{4}[ny],[^,]*,(n=[^]*)$/.exec(text)
+      if (first) this.#scram.clientFirst = first[1] ?? ''
+      else if (text.startsWith('c=')) this.#scram.clientFinal = text
+      return
+    }
     this.#round.add(type, message)
     if (type !== 'Q' && type !== 'S' && type !== 'F') return
     this.#open.push(this.#round)
     this.#round = new Round()
-  }
-
-  #signingIn(message: Buffer | undefined): void {
-    this.#password = Buffer.from(message?.subarray(5) ?? [])
-    const text = this.#password.toString('latin1')
-    const first = /^SCRAM-SHA-256\0[^]{4}[ny],[^,]*,(n=[^]*)$/.exec(text)
-    if (first) this.#scram.clientFirst = first[1] ?? ''
-    else if (text.startsWith('c=')) this.#scram.clientFinal = text
   }
 
   #answered(type: string, message: Buffer | undefined): void {
@@ -110,19 +109,17 @@ export class PostgresSession {
       if (code === 11) this.#scram.serverFirst = message.toString('latin1', 9)
     } else if (type === 'E' && this.#open[0]) this.#open[0].hasFailed = true
     // An error in a round does not undo what the messages before it prepared.
-    else if (type === '1' || type === '3') this.#prepare(this.#open[0]?.statements.shift())
-    else if (type === 'Z') {
+    else if (type === '1' || type === '3') {
+      const statement = this.#open[0]?.statements.shift()
+      if (statement === undefined || statement.name === '') return
+      const key = `statement ${statement.name}`
+      if (statement.message) this.#repeat(key, Buffer.concat([statement.message, SYNC]))
+      else this.#repeated.delete(key)
+    } else if (type === 'Z') {
       const round = this.#status === undefined ? undefined : this.#open.shift()
       this.#status = message?.[5]
       if (round !== undefined && !round.hasFailed) this.#completed(round)
     }
-  }
-
-  #prepare(statement: Statement | undefined): void {
-    if (statement === undefined || statement.name === '') return
-    const key = `statement ${statement.name}`
-    if (statement.message) this.#repeat(key, Buffer.concat([statement.message, SYNC]))
-    else this.#repeated.delete(key)
   }
 
   /** Remembers settings, which a new connection has to repeat. */
@@ -155,7 +152,12 @@ export class PostgresSession {
     let expected = 1 + again.length
     const scram = new ScramExchange(this.passwords)
     const messages = new Messages(false, (type, message = Buffer.alloc(9)) => {
-      if (type === 'E') return over(() => onFailed(errorText(message)))
+      if (type === 'E') {
+        // As in `password authentication failed for user "me"`.
+        const fields = message.toString('utf8', 5).split('\0')
+        const text = fields.find((field) => field.startsWith('M'))?.slice(1)
+        return over(() => onFailed(text ?? 'the server refused it'))
+      }
       if (type === 'R') {
         const answer = this.#authenticate(message, scram)
         if (answer === undefined) over(() => onFailed(NO_PASSWORD))
@@ -310,12 +312,6 @@ function passwordMessage(content: string | Buffer): Buffer {
   const header = Buffer.from('p\0\0\0\0')
   header.writeUInt32BE(payload.length + 4, 1)
   return Buffer.concat([header, payload])
-}
-
-/** The text of the server's error, as in `password authentication failed for user "me"`. */
-function errorText(message: Buffer): string {
-  const fields = message.toString('utf8', 5).split('\0')
-  return fields.find((field) => field.startsWith('M'))?.slice(1) ?? 'the server refused it'
 }
 
 /** Splits one direction of a connection into messages. */

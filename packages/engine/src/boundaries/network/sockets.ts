@@ -93,28 +93,18 @@ function patchTls(): Undo {
     if (callback) socket.once('secureConnect', callback)
     const under = options.socket && TapeConnection.adopted.get(options.socket as net.Socket)
     const target = targetOf('tls', under ? { ...under.target, ...options } : options)
-    new TapeConnection(
-      session,
-      socket,
-      target,
-      (over) =>
-        bound(() =>
-          native({ ...withoutHttp2(options), ...(under && { socket: over ?? under.handOver() }) }),
-        ),
-      under,
-    )
+    // Makes a client with its own HTTP/2 implementation use HTTP/1.1, which can be parsed and
+    // compared.
+    const offered = options.ALPNProtocols
+    const sent =
+      Array.isArray(offered) && offered.includes('h2')
+        ? { ...options, ALPNProtocols: offered.filter((protocol) => protocol !== 'h2') }
+        : options
+    const connect = (over?: net.Socket): net.Socket =>
+      bound(() => native({ ...sent, ...(under && { socket: over ?? under.handOver() }) }))
+    new TapeConnection(session, socket, target, connect, under)
     return socket
   })
-}
-
-/** Makes a client with its own HTTP/2 implementation use HTTP/1.1, which can be parsed and compared. */
-function withoutHttp2(options: tls.ConnectionOptions): tls.ConnectionOptions {
-  const offered = options.ALPNProtocols
-  if (!Array.isArray(offered) || !offered.includes('h2')) return options
-  return {
-    ...options,
-    ALPNProtocols: (offered as string[]).filter((protocol) => protocol !== 'h2'),
-  }
 }
 
 function targetOf(kind: 'tcp' | 'tls', options: Record<string, any>): Target {

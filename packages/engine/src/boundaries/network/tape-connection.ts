@@ -116,7 +116,11 @@ export class TapeConnection {
     })
     this.#facade = new SocketFacade(socket, target.kind === 'tls', {
       write: (bytes) => {
-        this.#noteForeignRun()
+        // A library's connection pool may pass this connection to another run, whose requests are
+        // then on the wrong tape.
+        const current = currentSession()
+        if (current !== undefined && current !== session)
+          noteSharedConnection(current, target, 'by another run')
         this.#follow(bytes)
         this.#requests.write(bytes)
         this.#facade.touch()
@@ -148,8 +152,7 @@ export class TapeConnection {
       event: { type: 'socket', ...target },
       start: (operation, edited) => {
         // Opens the real counterpart of a connection from the tape, and sends requests that have no
-        // answer. The agent does not notice. ── the real side
-        // ─────────────────────────────────────────────────────────
+        // answer. The agent does not notice.
         const isOpen = !this.socket.connecting
         if (isOpen && !this.#requests.isHttp) return this.#signIn(operation)
         if (!isOpen || this.#real?.destroyed !== false) this.#open(operation, isOpen)
@@ -216,8 +219,13 @@ export class TapeConnection {
   #continueOrLose(operation: Operation, rest: readonly Uint8Array[]): void {
     const isIdle = rest.length === 0 && this.#requests.count === this.#answeredCount
     if (operation.isConfined) return this.#loseSoon(operation, 'nothing may be sent')
-    if (this.#postgres?.isKnown !== true)
-      return isIdle ? this.#endNow(operation) : this.#loseSoon(operation, 'it was in use')
+    if (this.#postgres?.isKnown !== true) {
+      if (!isIdle) return this.#loseSoon(operation, 'it was in use')
+      // Immediately: before an edited answer reaches the agent, which may then use the connection.
+      this.#isLost = true
+      operation.complete({ type: 'deliver', part: 'end' })
+      return operation.complete({ type: 'deliver', part: 'close' })
+    }
     const obstacle = this.#postgres.obstacleAfter(rest)
     if (obstacle !== undefined) this.#loseSoon(operation, obstacle)
     // Nothing else would wake the agent. All others are opened when they are used.
@@ -294,13 +302,6 @@ export class TapeConnection {
     for (const { event } of lostAnswer(operation.action.event, why)) operation.complete(event)
   }
 
-  /** Before an edited answer reaches the agent, which may then use the connection. */
-  #endNow(operation: Operation): void {
-    this.#isLost = true
-    operation.complete({ type: 'deliver', part: 'end' })
-    operation.complete({ type: 'deliver', part: 'close' })
-  }
-
   get #isServed(): boolean {
     return this.#operation.source !== 'live'
   }
@@ -314,16 +315,6 @@ export class TapeConnection {
     } finally {
       outsideRuns(() => real?.uncork())
     }
-  }
-
-  /**
-   * Notes that a library's connection pool passed this connection to another run, whose requests
-   * are then on the wrong tape.
-   */
-  #noteForeignRun(): void {
-    const current = currentSession()
-    if (current === undefined || current === this.session) return
-    noteSharedConnection(current, this.target, 'by another run')
   }
 
   // ── what the agent reads ──────────────────────────────────────────────────
@@ -349,7 +340,11 @@ export class TapeConnection {
             this.#loseSoon(this.#operation)
         }
         this.#answeredCount = this.#requests.count
-        socket.push(native === undefined ? this.#served(body) : (native as Buffer))
+        if (native === undefined) {
+          const bytes = Buffer.from(this.#requests.served(body))
+          this.#postgres?.served(bytes)
+          socket.push(bytes)
+        } else socket.push(native)
         return
       case 'end':
         socket.push(null)
@@ -363,12 +358,6 @@ export class TapeConnection {
         socket.destroy((native ?? (event.error && rebuildError(event.error))) as Error)
         return
     }
-  }
-
-  #served(body: Uint8Array): Buffer {
-    const bytes = Buffer.from(this.#requests.served(body))
-    this.#postgres?.served(bytes)
-    return bytes
   }
 
   /** Parses a part of an answer and masks it in place. True if this completes an answer. */

@@ -30,7 +30,16 @@ export class WebSocketFrames {
       this.#header.push(bytes[at] ?? 0)
       if (this.#header.length > this.#maskAt) bytes[at] = 0
       at++
-      if (this.#header.length === this.#maskAt + this.#maskBytes) this.#startContent()
+      const header = this.#header
+      if (header.length < this.#maskAt + this.#maskBytes) continue
+      const long = header.slice(2, this.#maskAt)
+      this.#left =
+        long.length === 0
+          ? (header[1] ?? 0) & LENGTH
+          : long.reduce((length, byte) => length * 256 + byte, 0)
+      this.#mask = header.slice(this.#maskAt)
+      this.#contentAt = 0
+      this.#header = []
     }
     return bytes
   }
@@ -44,17 +53,5 @@ export class WebSocketFrames {
     const length = (this.#header[1] ?? 0) & LENGTH
     if (length < 126) return 2
     return length === 126 ? 4 : 10
-  }
-
-  #startContent(): void {
-    const header = this.#header
-    const long = header.slice(2, this.#maskAt)
-    this.#left =
-      long.length === 0
-        ? (header[1] ?? 0) & LENGTH
-        : long.reduce((length, byte) => length * 256 + byte, 0)
-    this.#mask = header.slice(this.#maskAt)
-    this.#contentAt = 0
-    this.#header = []
   }
 }

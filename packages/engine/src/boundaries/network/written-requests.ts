@@ -96,7 +96,16 @@ export class WrittenRequests {
     }
     this.#paused.push(chunk)
     for (const message of messages) this.#recordRequest(message)
-    if (messages.length > 0 || !this.#scanner.idle) this.#releaseSoon(this.#scanner.idle)
+    // Buffered bytes are sent once their request is on the tape, or if it takes long to finish.
+    if (messages.length === 0 && this.#scanner.idle) return
+    const isComplete = this.#scanner.idle
+    if (!this.options.isServed()) {
+      if (isComplete) this.#release()
+      else this.#pauseTimer ??= natives.setTimeout(() => this.#release(), PAUSE_MS)
+    } else if (isComplete) {
+      this.unanswered = this.#paused
+      this.#paused = []
+    }
   }
 
   /** A recorded part of an answer, adapted so that this client accepts it. */
@@ -121,18 +130,6 @@ export class WrittenRequests {
     this.options.send([chunk])
   }
 
-  /** Sends buffered bytes once their request is on the tape, or if the request takes long to finish. */
-  #releaseSoon(isComplete: boolean): void {
-    if (this.options.isServed()) {
-      if (!isComplete) return
-      this.unanswered = this.#paused
-      this.#paused = []
-      return
-    }
-    if (isComplete) return this.#release()
-    this.#pauseTimer ??= natives.setTimeout(() => this.#release(), PAUSE_MS)
-  }
-
   #release(): void {
     natives.clearTimeout(this.#pauseTimer)
     this.#pauseTimer = undefined
@@ -146,12 +143,16 @@ export class WrittenRequests {
     this.#wantsWebSocket = message.headers.some(
       ([name, value]) => /^upgrade$/i.test(name) && /websocket/i.test(value),
     )
+    const { kind, host, port } = this.options.target
+    const named = message.headers.find(([name]) => name.toLowerCase() === 'host')?.[1]
+    const origin = `${kind === 'tls' ? 'https' : 'http'}://${named ?? `${host}:${port}`}`
+    const url = /^https?:/.test(message.target) ? message.target : origin + message.target
     const operation = this.session.perform({
       event: {
         type: 'request',
         seam: 'http',
         method: message.method,
-        url: this.session.secrets.text(maskUrl(this.#urlOf(message))),
+        url: this.session.secrets.text(maskUrl(url)),
         headers: maskHeaders(this.session, message.headers),
         socket: this.options.connection(),
         ...siteField(),
@@ -165,13 +166,6 @@ export class WrittenRequests {
     // Not counted earlier: if a run leaves the tape at this request, the recorded answer does not
     // belong to it.
     this.#count += 1
-  }
-
-  #urlOf(message: Http1Request): string {
-    if (/^https?:/.test(message.target)) return message.target
-    const { kind, host, port } = this.options.target
-    const named = message.headers.find(([name]) => name.toLowerCase() === 'host')?.[1]
-    return `${kind === 'tls' ? 'https' : 'http'}://${named ?? `${host}:${port}`}${message.target}`
   }
 }
 

@@ -42,7 +42,10 @@ const OWN_FRAMES = 18
 function repeatable(error: unknown, changeStack: (stack: string) => string): unknown {
   if (!(error instanceof Error)) return error
   // Node's system errors compute their properties; rebuilt errors store them.
-  const settled = hasGetters(error) ? (rebuildError(recordError(error)) as Error) : error
+  const hasGetters = Object.entries(Object.getOwnPropertyDescriptors(error)).some(
+    ([key, { get }]) => key !== 'stack' && get !== undefined,
+  )
+  const settled = hasGetters ? (rebuildError(recordError(error)) as Error) : error
   if (typeof settled.stack === 'string') {
     Object.defineProperty(settled, 'stack', {
       value: changeStack(settled.stack),
@@ -51,12 +54,6 @@ function repeatable(error: unknown, changeStack: (stack: string) => string): unk
     })
   }
   return settled
-}
-
-function hasGetters(error: Error): boolean {
-  return Object.entries(Object.getOwnPropertyDescriptors(error)).some(
-    ([key, { get }]) => key !== 'stack' && get !== undefined,
-  )
 }
 
 /** A call whose answer is stored: the request, and the form of the answer. */
@@ -218,7 +215,13 @@ function outcomeOf(
   delivery: { event: NewDelivery; body: Uint8Array; native?: unknown },
 ): CapturedOutcome {
   if (delivery.native !== undefined) return delivery.native as CapturedOutcome
-  const outcome = decodeOutcome(call, { ...delivery, body: revealed(session, call, delivery) })
+  const { event } = delivery
+  const body = revealed(session, call, delivery)
+  let outcome: CapturedOutcome = { value: undefined }
+  if (event.type === 'result')
+    outcome = event.error
+      ? { error: rebuildError(event.error, call.errorClasses) }
+      : { value: call.form.decode(event.as, body) }
   call.served?.(outcome)
   return outcome
 }
@@ -235,13 +238,4 @@ function revealed(
     return value === undefined ? undefined : form.encode(value).body
   }
   return files.reveal({ title, content }, proof, body)
-}
-
-function decodeOutcome(
-  call: CapturedCall,
-  { event, body }: { event: NewDelivery; body: Uint8Array },
-): CapturedOutcome {
-  if (event.type !== 'result') return { value: undefined }
-  if (event.error) return { error: rebuildError(event.error, call.errorClasses) }
-  return { value: call.form.decode(event.as, body) }
 }

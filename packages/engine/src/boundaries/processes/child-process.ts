@@ -186,12 +186,13 @@ function capturedSpawnSync(
     body: encodeBody(describeCommand(session, file, args, options)).body,
     durable: true,
     run: (op) => {
-      const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
+      const pipes: unknown[] = Array.isArray(stdio) ? [...stdio] : ['inherit', 'inherit', 'inherit']
+      for (const pipe of inherited) pipes[pipe] = 'pipe'
       const { args: words, env } = syncChild(session, op, { file, args, options })
       const result = native(file, words, {
         ...options,
         ...(env && { env }),
-        stdio: childStdio(session, stdio),
+        stdio: childStdio(session, inherited.size === 0 ? stdio : pipes),
       }) as SyncResult
       const { as, body } = encodeBody(result)
       return { event: { type: 'result', as }, body, native: result }
@@ -237,12 +238,6 @@ function normalised(file: string, args: readonly unknown[], options: any): Spawn
   return shell
     ? { ...where, shell, file: shellFile, args: [shellFile, '-c', [file, ...args].join(' ')] }
     : { ...where, file, args: [argv0, ...args] }
-}
-
-function pipesFor(stdio: unknown, inherited: ReadonlySet<number>): unknown[] {
-  const list = Array.isArray(stdio) ? [...stdio] : ['inherit', 'inherit', 'inherit']
-  for (const pipe of inherited) list[pipe] = 'pipe'
-  return list
 }
 
 /** `execSync` and `execFileSync`: the output, or an error that contains the whole result. */

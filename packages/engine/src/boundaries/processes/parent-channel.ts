@@ -27,6 +27,7 @@ export function patchParentChannel(): Undo {
   if (!isImitated && !hasParentChannel()) return () => {}
   const emit = process.emit.bind(process) as Emit
   const send = process.send?.bind(process) as Send | undefined
+  const imitatedChannel = ipcChannel(() => undefined)
   let messages: Operation | undefined
   const receive = ({ event }: Delivery): void => {
     if (event.type !== 'deliver') return
@@ -62,11 +63,7 @@ export function patchParentChannel(): Undo {
     ...(isImitated
       ? [
           replace(process, 'connected', true),
-          replace(
-            process,
-            'channel',
-            ipcChannel(() => undefined),
-          ),
+          replace(process, 'channel', imitatedChannel),
           replace(process, 'disconnect', () => {
             Object.assign(process, { connected: false })
             // If there is a listener for messages, the tape has this event.

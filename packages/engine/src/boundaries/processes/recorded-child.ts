@@ -35,25 +35,21 @@ export function withChildTask<S extends Started>(session: Session, op: number, s
   if (child === undefined) return started
   mkdirSync(path.dirname(child.tape), { recursive: true })
   const task = JSON.stringify({ ...child.task, flagCount: ownFlags.length })
+  const file = child.tape.replace(/\.tape$/, '.task.json')
+  const isLong = task.length > VARIABLE_LENGTH
+  if (isLong) writeFileSync(file, task, { mode: 0o600 })
   return {
     ...started,
     args: [name, ...words.slice(0, at), ...ownFlags, ...words.slice(at)],
     envPairs: [
       ...withVariables(started.envPairs ?? [], child.variables ?? {}),
-      `${TASK_VARIABLE}=${handedOver(task, child.tape)}`,
+      `${TASK_VARIABLE}=${isLong ? `@${file}` : task}`,
     ],
   }
 }
 
 /** Linux limits one variable to 128 kB. */
 const VARIABLE_LENGTH = 30_000
-
-function handedOver(task: string, tape: string): string {
-  if (task.length <= VARIABLE_LENGTH) return task
-  const file = tape.replace(/\.tape$/, '.task.json')
-  writeFileSync(file, task, { mode: 0o600 })
-  return `@${file}`
-}
 
 export function splitPair(pair: string): [name: string, value: string] {
   const equals = pair.indexOf('=', 1)

@@ -33,9 +33,9 @@ export class RepeatedHandshake {
     if (this.#isOver) return false
     this.#buffer = Buffer.concat([this.#buffer, data])
     for (let end = this.#buffer.indexOf(NEWLINE); end >= 0; end = this.#buffer.indexOf(NEWLINE)) {
-      const line = this.#buffer.toString('utf8', 0, end)
+      const { id, method } = recordOf(parseJson(this.#buffer.toString('utf8', 0, end)))
       this.#buffer = this.#buffer.subarray(end + 1)
-      if (answeredId(line) === this.#expected) this.#next()
+      if ((method === undefined ? id : undefined) === this.#expected) this.#next()
       if (this.#isOver) break
     }
     return true
@@ -52,9 +52,4 @@ export class RepeatedHandshake {
     this.#isOver = true
     this.onOver(this.#buffer)
   }
-}
-
-function answeredId(line: string): unknown {
-  const { id, method } = recordOf(parseJson(line))
-  return method === undefined ? id : undefined
 }

@@ -187,8 +187,14 @@ export class TapeChild {
     const value = fromWire(event.value)
     const error = (native ?? (event.error && rebuildError(event.error))) as Error
     switch (event.part) {
-      case 'chunk':
-        return this.#chunk(event.pipe ?? 1, Buffer.from(body))
+      case 'chunk': {
+        const { pipe = 1 } = event
+        const bytes = Buffer.from(body)
+        if (this.#stdio[pipe] !== 'inherit') this.#readable(pipe)?.push(bytes)
+        else if (pipe === 1) natives.stdoutWrite(bytes)
+        else natives.stderrWrite(bytes)
+        return
+      }
       case 'end':
         this.#readable(event.pipe ?? 1)?.push(null)
         return
@@ -226,12 +232,6 @@ export class TapeChild {
 
   #readable(pipe: number): Readable | null | undefined {
     return this.child.stdio[pipe] as Readable | null | undefined
-  }
-
-  #chunk(pipe: number, bytes: Buffer): void {
-    if (this.#stdio[pipe] !== 'inherit') this.#readable(pipe)?.push(bytes)
-    else if (pipe === 1) natives.stdoutWrite(bytes)
-    else natives.stderrWrite(bytes)
   }
 
   // ── the agent's child ─────────────────────────────────────────────────────

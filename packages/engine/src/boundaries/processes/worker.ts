@@ -139,15 +139,14 @@ class TapeWorker extends EventEmitter {
       else if (pipe === 1) natives.stdoutWrite(bytes)
       else natives.stderrWrite(bytes)
     } else if (event.part === 'online') this.emit('online')
-    else if (event.part === 'exit') this.#exited(Number(event.value))
-  }
-
-  #exited(exitCode: number): void {
-    this.#operation.close()
-    this.stdout.push(null)
-    this.stderr.push(null)
-    this.emit('exit', exitCode)
-    for (const resolve of this.#terminating.splice(0)) resolve(exitCode)
+    else if (event.part === 'exit') {
+      const exitCode = Number(event.value)
+      this.#operation.close()
+      this.stdout.push(null)
+      this.stderr.push(null)
+      this.emit('exit', exitCode)
+      for (const resolve of this.#terminating.splice(0)) resolve(exitCode)
+    }
   }
 }
 

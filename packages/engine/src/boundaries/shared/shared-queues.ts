@@ -72,13 +72,10 @@ type Enqueue = (this: object, ...args: unknown[]) => unknown
 /** The current run, if it shares this queue with others and its tasks may have to wait. */
 function waitingIn(queue: object): Session | undefined {
   const session = sharedIn(queue)
-  return session === undefined || isProcessRun(session) || neverWaits(queue) ? undefined : session
-}
-
-/** True for the queues of LangChain models without `maxConcurrency`. Known only in p-queue 6. */
-const neverWaits = (queue: object): boolean => {
+  if (session === undefined || isProcessRun(session)) return undefined
+  // Nothing waits in the queues of LangChain models without `maxConcurrency`. Known only in p-queue 6.
   const { concurrency, _isIntervalIgnored } = queue as Partial<Record<string, unknown>>
-  return concurrency === Infinity && _isIntervalIgnored === true
+  return concurrency === Infinity && _isIntervalIgnored === true ? undefined : session
 }
 
 interface QueuedTask {

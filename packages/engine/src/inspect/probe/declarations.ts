@@ -170,7 +170,10 @@ function statements(tokens: TokenReader): Declaration[] {
         (next.isOnNewLine && endsOperand(before)))
     ) {
       tokens.take()
-      found.push(...classNamed(tokens))
+      const name = tokens.next?.text ?? ''
+      while (tokens.next !== undefined && tokens.next.text !== '{') tokens.takeGroup()
+      tokens.takeGroup()
+      found.push({ name, readyAt: tokens.before?.end ?? Infinity })
     } else if ((next.text === 'const' || next.text === 'let') && before?.text !== '.') {
       tokens.take()
       if (startsPattern(tokens.next)) found.push(...declarators(tokens))
@@ -183,13 +186,6 @@ const startsPattern = (token: Token | undefined): boolean =>
   token.text !== 'in' &&
   token.text !== 'of' &&
   /^[{[\p{ID_Start}$_\\]/u.test(token.text)
-
-function classNamed(tokens: TokenReader): Declaration[] {
-  const name = tokens.next?.text ?? ''
-  while (tokens.next !== undefined && tokens.next.text !== '{') tokens.takeGroup()
-  tokens.takeGroup()
-  return [{ name, readyAt: tokens.before?.end ?? Infinity }]
-}
 
 /** `a = 1, { b, c: [d] } = f()`, up to the end of the statement. */
 function declarators(tokens: TokenReader, first = patternNames(tokens)): Declaration[] {

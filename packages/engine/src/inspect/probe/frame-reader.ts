@@ -37,21 +37,17 @@ export class FrameReader {
     callFrames: readonly CallFrame[],
   ): Promise<Pick<Stop, 'location' | 'frames' | 'asyncFrames'>> {
     const [frames, asyncFrames] = await Promise.all([
-      Promise.all(callFrames.slice(0, FRAMES_MAX).map((frame) => this.#frame(frame))),
+      Promise.all(
+        callFrames.slice(0, FRAMES_MAX).map(async (frame): Promise<StackFrame> => {
+          const isUser = this.scripts.isUsers(frame.location)
+          const variables = isUser ? await this.#variables(frame) : []
+          const location = this.scripts.locate(frame.location)
+          return { name: frame.functionName, location, isUser, variables }
+        }),
+      ),
       this.#asyncFrames(),
     ])
     return { location: frames.find(({ isUser }) => isUser)?.location, frames, asyncFrames }
-  }
-
-  async #frame(frame: CallFrame): Promise<StackFrame> {
-    const { functionName, location } = frame
-    const isUser = this.scripts.isUsers(location)
-    return {
-      name: functionName,
-      location: this.scripts.locate(location),
-      isUser,
-      variables: isUser ? await this.#variables(frame) : [],
-    }
   }
 
   async #variables(frame: CallFrame): Promise<CapturedVariable[]> {

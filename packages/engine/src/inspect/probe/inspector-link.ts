@@ -45,7 +45,7 @@ export class InspectorLink {
     pipe.on('error', () => {})
     this.drained = new Promise((resolve) => {
       createInterface({ input: pipe, crlfDelay: Infinity })
-        .on('line', (line) => line !== '' && this.#take(JSON.parse(this.#masked(line)) as Incoming))
+        .on('line', (line) => line !== '' && this.#take(line))
         .on('error', () => {})
         .on('close', resolve)
       pipe.on('close', resolve)
@@ -81,19 +81,14 @@ export class InspectorLink {
     this.#pipe.destroy()
   }
 
-  /**
-   * Source maps and source texts are not masked: a bundle has megabytes of them, which would take
-   * seconds. Only their names and positions are used, which masks would move.
-   */
-  #masked(line: string): string {
-    const [, id] = /^\{"id":(\d+)[,}]/.exec(line) ?? []
-    const answered = this.#waiting.get(Number(id))?.method
-    return line.startsWith(SCRIPT_PARSED) || answered === 'Debugger.getScriptSource'
-      ? line
-      : withoutHidden(this.#secrets.text(line))
-  }
-
-  #take({ id, result, error, method, params }: Incoming): void {
+  #take(line: string): void {
+    // Source maps and source texts are not masked: a bundle has megabytes of them, which would take
+    // seconds. Only their names and positions are used, which masks would move.
+    const [, answeredId] = /^\{"id":(\d+)[,}]/.exec(line) ?? []
+    const answered = this.#waiting.get(Number(answeredId))?.method
+    const isSource = line.startsWith(SCRIPT_PARSED) || answered === 'Debugger.getScriptSource'
+    const text = isSource ? line : withoutHidden(this.#secrets.text(line))
+    const { id, result, error, method, params } = JSON.parse(text) as Incoming
     if (id === undefined) {
       this.#listeners.get(method ?? '')?.(params as never)
       return

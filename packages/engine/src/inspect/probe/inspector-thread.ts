@@ -51,7 +51,11 @@ const own: Readonly<Record<string, (params: NonNullable<Message['params']>) => v
   'Retake.release': () => enter(STATE.running),
 }
 
-function take({ id, method, params }: Message): void {
+const endProcess = (): void => void process.kill(process.pid, 'SIGKILL')
+pipe.on('error', endProcess)
+pipe.on('close', endProcess)
+createInterface({ input: pipe, crlfDelay: Infinity }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line) as Message
   const perform = own[method]
   if (perform) {
     perform(params ?? {})
@@ -61,11 +65,4 @@ function take({ id, method, params }: Message): void {
       send(error ? { id, error: { message: error.message } } : { id, result })
     })
   }
-}
-
-const endProcess = (): void => void process.kill(process.pid, 'SIGKILL')
-pipe.on('error', endProcess)
-pipe.on('close', endProcess)
-createInterface({ input: pipe, crlfDelay: Infinity }).on('line', (line) =>
-  take(JSON.parse(line) as Message),
-)
+})

@@ -68,7 +68,7 @@ export class LineWatch {
     const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
     this.#advance = await Promise.all(
       (known ?? [own]).map(async (location) => {
-        const { breakpointId } = await this.thread.link.post<{ breakpointId: string }>(
+        const { breakpointId } = await link.post<{ breakpointId: string }>(
           'Debugger.setBreakpointByUrl',
           location,
         )
@@ -81,7 +81,6 @@ export class LineWatch {
       const halt = await this.thread.next()
       if (halt.kind === 'paused') await this.#look(halt.paused)
       if (halt.kind === 'ended') {
-        const { file } = this.options
         const loaded = scripts.users.filter((script) => scripts.isMadeOf(script, file))
         return {
           end: halt,

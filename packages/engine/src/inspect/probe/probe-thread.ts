@@ -114,7 +114,14 @@ export class ProbeThread {
     await this.link.post('Retake.pause')
     const halt = await this.next()
     if (halt.kind !== 'paused') throw misused('did not pause when asked to')
-    this.#tools ??= await this.#takeTools(halt.paused)
+    if (this.#tools === undefined) {
+      const [top] = halt.paused.callFrames
+      const { result } = await this.link.post<EvaluateResult>('Debugger.evaluateOnCallFrame', {
+        callFrameId: top?.callFrameId,
+        expression: 'tools',
+      })
+      this.#tools = result.objectId
+    }
     return halt.paused
   }
 
@@ -169,7 +176,11 @@ export class ProbeThread {
       )
       .catch(refusal)
     await this.callTool('setAside', { value: false })
-    if (answer instanceof InspectorRefused) return { ok: false, message: refusedText(answer) }
+    if (answer instanceof InspectorRefused) {
+      const isLate = answer.reason.includes('terminated')
+      const why = isLate ? `it did not end within ${EVALUATE_MS / 1000} s` : answer.reason
+      return { ok: false, message: `Error: ${why}` }
+    }
     const { result, exceptionDetails } = answer
     if (exceptionDetails) {
       const { exception, text } = exceptionDetails
@@ -221,14 +232,6 @@ export class ProbeThread {
     await this.process.ended.catch(() => {})
   }
 
-  async #takeTools({ callFrames: [top] }: Paused): Promise<string | undefined> {
-    const { result } = await this.link.post<EvaluateResult>('Debugger.evaluateOnCallFrame', {
-      callFrameId: top?.callFrameId,
-      expression: 'tools',
-    })
-    return result.objectId
-  }
-
   #forgetDebugger(): void {
     this.#isEnabled = false
     this.breakpoints.forget()
@@ -244,11 +247,6 @@ function refusal(error: unknown): InspectorRefused {
   if (error instanceof InspectorRefused) return error
   throw error
 }
-
-const refusedText = ({ reason }: InspectorRefused): string =>
-  reason.includes('terminated')
-    ? `Error: it did not end within ${EVALUATE_MS / 1000} s`
-    : `Error: ${reason}`
 
 function thrownText(exception: RemoteObject | undefined): string | undefined {
   if (exception === undefined) return undefined

@@ -6,15 +6,11 @@ import type { ScriptLocation, ScriptParsed } from './protocol.js'
 import type { CodeLocation } from '@retake/tape'
 import { engineRoot } from '../../package-root.js'
 
+// `resolve` is undefined if a test runner loads this file.
+const tapeUrl =
+  typeof import.meta.resolve === 'function' ? import.meta.resolve('@retake/tape') : import.meta.url
 /** Prefixes of the script URLs of Retake's own code. */
-const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
-
-function tapeUrl(): string {
-  // Undefined if a test runner loads this file.
-  return typeof import.meta.resolve === 'function'
-    ? import.meta.resolve('@retake/tape')
-    : import.meta.url
-}
+const OWN = [engineRoot.href, new URL('.', tapeUrl).href]
 
 /** The scripts of an inspected process: which are user code, and their sources. */
 export class Scripts {
@@ -190,17 +186,13 @@ const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>
 /** Without a readable map, positions in the JavaScript are shown. */
 function readMap(mapUrl: string, scriptUrl: string): SourceMap | undefined {
   return attempt(() => {
-    const text = mapUrl.startsWith('data:')
-      ? decodeData(mapUrl)
-      : readFileSync(new URL(mapUrl, scriptUrl), 'utf8')
+    let text: string
+    if (mapUrl.startsWith('data:')) {
+      const comma = mapUrl.indexOf(',')
+      const data = mapUrl.slice(comma + 1)
+      const isBase64 = mapUrl.slice(0, comma).endsWith(';base64')
+      text = isBase64 ? Buffer.from(data, 'base64').toString('utf8') : decodeURIComponent(data)
+    } else text = readFileSync(new URL(mapUrl, scriptUrl), 'utf8')
     return new SourceMap(JSON.parse(text) as SourceMapPayload)
   })
-}
-
-function decodeData(url: string): string {
-  const comma = url.indexOf(',')
-  const data = url.slice(comma + 1)
-  return url.slice(0, comma).endsWith(';base64')
-    ? Buffer.from(data, 'base64').toString('utf8')
-    : decodeURIComponent(data)
 }

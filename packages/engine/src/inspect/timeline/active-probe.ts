@@ -30,8 +30,14 @@ export class ActiveProbe {
     for (let attempt = 1; ; attempt++) {
       const stop = await this.#tryToStopAt(index, attempt < ATTEMPTS_MAX)
       if (stop === undefined) continue
-      const problem = stop.kind === 'ended' ? problemOf(stop) : undefined
-      if (problem === undefined) return stop
+      if (stop.kind === 'stop') return stop
+      const { report, signal, exitCode } = stop
+      const [divergence] = report?.divergences ?? []
+      // The replay simply ended.
+      if (report !== undefined && divergence === undefined) return stop
+      const problem = divergence
+        ? `It diverged at event ${divergence.seq}: ${divergence.summary}.`
+        : `It ${signal ? `was killed by ${signal}` : `exited with ${exitCode}`}.`
       throw errors.STEP_NOT_REACHED(this.run, this.moments.labelAt(index), problem)
     }
   }
@@ -84,14 +90,6 @@ export class ActiveProbe {
     this.signal?.throwIfAborted()
     return (this.#runner = this.pool.start())
   }
-}
-
-/** Why the replay did not reach the recorded position; undefined if it simply ended. */
-function problemOf({ report, signal, exitCode }: Ended): string | undefined {
-  if (report === undefined)
-    return `It ${signal ? `was killed by ${signal}` : `exited with ${exitCode}`}.`
-  const [divergence] = report.divergences
-  return divergence && `It diverged at event ${divergence.seq}: ${divergence.summary}.`
 }
 
 /** A condition at one moment; an error counts as false. */

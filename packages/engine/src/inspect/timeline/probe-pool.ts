@@ -23,7 +23,7 @@ export class ProbePool {
     if (this.#isClosed) throw errors.TIMELINE_CLOSED()
     const runner = new Runner(this.spawn)
     this.#live.add(runner)
-    void this.#forgetWhenGone(runner)
+    void runner.gone.then(() => this.#live.delete(runner) && this.#dying.delete(runner))
     return runner
   }
 
@@ -47,9 +47,15 @@ export class ProbePool {
     return this.#live.size - this.#dying.size
   }
 
+  /**
+   * Resident memory of the processes; 0 for one that is gone. Shared pages (Node itself) count for
+   * each process, so a sum is an upper bound.
+   */
   async sizes(): Promise<readonly number[]> {
     await this.endings()
-    return [...(await residentBytes([...this.#live].map(({ pid }) => pid))).values()]
+    const pids = [...this.#live].map(({ pid }) => pid)
+    if (pids.length === 0) return []
+    return process.platform === 'linux' ? fromProc(pids) : fromPs(pids)
   }
 
   /** Resolves when all are gone. */
@@ -59,12 +65,6 @@ export class ProbePool {
     this.#killAll()
     await Promise.all(all.map(({ gone }) => gone))
     process.off('exit', this.#killAll)
-  }
-
-  async #forgetWhenGone(runner: Runner): Promise<void> {
-    await runner.gone
-    this.#live.delete(runner)
-    this.#dying.delete(runner)
   }
 
   readonly #killAll = (): void => {
@@ -172,37 +172,23 @@ export class Runner {
 /** Assumed memory of a process if it cannot be measured. */
 const ASSUMED_BYTES = 100 * 2 ** 20
 
-/**
- * Resident memory of processes, by process id; 0 for a process that is gone. Shared pages (Node
- * itself) count for each process, so a sum is an upper bound.
- */
-async function residentBytes(pids: readonly number[]): Promise<Map<number, number>> {
-  if (pids.length === 0) return new Map()
-  return process.platform === 'linux' ? fromProc(pids) : fromPs(pids)
-}
-
-async function fromProc(pids: readonly number[]): Promise<Map<number, number>> {
-  const found = await Promise.all(
-    pids.map(async (pid): Promise<[number, number]> => {
+const fromProc = (pids: readonly number[]): Promise<number[]> =>
+  Promise.all(
+    pids.map(async (pid) => {
       // Not `statm`, which counts pages, whose size Node does not report.
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-      return [pid, Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024]
+      return Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
     }),
   )
-  return new Map(found)
-}
 
-async function fromPs(pids: readonly number[]): Promise<Map<number, number>> {
+async function fromPs(pids: readonly number[]): Promise<number[]> {
   try {
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,rss=', '-p', pids.join(',')])
-    const rows = stdout.trim().split('\n')
-    return new Map(
-      rows.map((row) => {
-        const [pid, kilobytes] = row.trim().split(/\s+/).map(Number)
-        return [pid ?? 0, (kilobytes ?? 0) * 1024]
-      }),
-    )
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', pids.join(',')])
+    return stdout
+      .trim()
+      .split('\n')
+      .map((kilobytes) => Number(kilobytes) * 1024)
   } catch {
-    return new Map(pids.map((pid) => [pid, ASSUMED_BYTES]))
+    return pids.map(() => ASSUMED_BYTES)
   }
 }
