@@ -201,7 +201,14 @@ function effectScopes(effects: readonly Effect[]): Scopes {
     ...(may('write') ? {} : { files: fileBounds('tool', { write: [] }) }),
     ...(may('network') ? {} : { network: networkBounds('tool', { allow: [] }) }),
     ...(may('shell') ? {} : { shell: shellBounds('tool', { allow: [] }) }),
-    reword: (denial: Denial) => undeclared(denial, effects),
+    reword: ({ rule, what, fields }: Denial): Denial => ({
+      code: 'EFFECT_NOT_DECLARED',
+      rule: 'tool/effects',
+      what,
+      why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
+      allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
+      ...(fields && { fields }),
+    }),
   })
 }
 
@@ -210,15 +217,6 @@ const MISSING: Readonly<Record<string, Effect>> = {
   'tool/network': 'network',
   'tool/shell': 'shell',
 }
-
-const undeclared = ({ rule, what, fields }: Denial, effects: readonly Effect[]): Denial => ({
-  code: 'EFFECT_NOT_DECLARED',
-  rule: 'tool/effects',
-  what,
-  why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
-  allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
-  ...(fields && { fields }),
-})
 
 /** The intersection of all scopes, for a process that starts in `cwd`. */
 export function confinementOf(scopes: readonly Scopes[], cwd: string): Confinement {
