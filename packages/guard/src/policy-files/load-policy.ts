@@ -36,11 +36,6 @@ async function readPolicyFile(file: string): Promise<PolicyFile> {
     }
   }
   const { parsePolicy } = await import('./parse-policy.js')
-  return parsePolicy(file, read(file))
-}
-
-/** Rejects anything but UTF-8, because a wrongly decoded name would match no tool. */
-function read(file: string): string {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
@@ -53,8 +48,10 @@ function read(file: string): string {
       'Check the path; it is relative to the working directory.',
     )
   }
-  if (isUtf8(bytes)) return bytes.toString()
-  throw policyFileErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  // A wrongly decoded name would match no tool.
+  if (!isUtf8(bytes))
+    throw policyFileErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  return parsePolicy(file, bytes.toString())
 }
 
 export interface LocatedProblem extends DataProblem {
@@ -135,7 +132,9 @@ function expandPresets(data: unknown): {
   const used: Policy[] = []
   const problems: DataProblem[] = []
   for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
-    const [name, options] = presetOf(each)
+    const isNamed = typeof each === 'object' && each !== null
+    const entries: [string, unknown][] = isNamed ? Object.entries(each) : [[String(each), {}]]
+    const [[name, options] = ['', {}]] = entries
     if (isRecord(each) && Object.keys(each).length > 1) {
       const message = 'It names several presets. Write one entry for each: `- noShell`.'
       problems.push({ path: ['presets', index], message })
@@ -143,7 +142,7 @@ function expandPresets(data: unknown): {
     }
     const make = Object.hasOwn(presets, name) ? makers[name] : undefined
     if (make !== undefined) {
-      const { made, wrong } = makePreset(name, () => make(options))
+      const { made, wrong } = makePreset(name, () => make((options ?? {}) as never))
       problems.push(...wrong.map((message) => ({ path: ['presets', index], message })))
       used.push(...made)
     } else {
@@ -176,12 +175,6 @@ function makePreset(
 }
 
 const makers: Readonly<Record<string, (options: never) => Policy>> = presets
-
-function presetOf(value: unknown): [name: string, options: never] {
-  if (typeof value !== 'object' || value === null) return [String(value), {} as never]
-  const [[name, options] = ['', {}]] = Object.entries(value)
-  return [name, (options ?? {}) as never]
-}
 
 /** Folders are relative to the file, not to the working directory. */
 function fromFolder(policy: Policy, folder: string): Policy {

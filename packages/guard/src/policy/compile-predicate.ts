@@ -15,21 +15,16 @@ function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   if (typeof operand !== 'string' && typeof operand !== 'number') return single
   // A tool that accepts a list or an object in place of one value uses all of its members.
   const within = (value: unknown): boolean => {
-    if (isCollection(value)) return [...valuesOf(value)].some(within)
+    if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+      const isKeyed = value instanceof Map || value instanceof Set
+      return (isKeyed ? [...value.values()] : Object.values(value)).some(within)
+    }
     if (single(value) !== NO) return true
     const parsed = parsedText(value)
     return parsed === UNREADABLE || (parsed !== undefined && within(parsed))
   }
   return (value) => single(value) || (within(value) ? UNKNOWN : NO)
 }
-
-const isCollection = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
-
-const valuesOf = (value: object): Iterable<unknown> =>
-  value instanceof Map || value instanceof Set
-    ? (value as Map<unknown, unknown>).values()
-    : Object.values(value)
 
 /** Compares one value with a plain operand. */
 function singleTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
@@ -65,10 +60,13 @@ function looseTest(operand: unknown): FitTest {
         return Number(value) === number && String(value) === text ? looseNumber(operand) : NO
       case 'boolean':
         return String(value) === text ? UNKNOWN : NO
-      case 'object':
-        return value !== null && (textOf(value) === text || isWrapped(value, operand))
-          ? UNKNOWN
-          : NO
+      case 'object': {
+        if (value === null) return NO
+        if (textOf(value) === text) return UNKNOWN
+        // A list with one member has the same text as that.
+        const isWrapped = Array.isArray(value) && value.length === 1
+        return isWrapped && String(value[0]) === String(operand) ? UNKNOWN : NO
+      }
       case 'undefined':
       case 'symbol':
       case 'function':
@@ -79,10 +77,6 @@ function looseTest(operand: unknown): FitTest {
 
 /** A number and a bigint can be equal; a string is only converted to a number by some tools. */
 const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNKNOWN : YES)
-
-/** True for a list with this value as its only member, which has the same text. */
-const isWrapped = (value: object | undefined, operand: unknown): boolean =>
-  Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
 
 /** Compiles a predicate. The test gets undefined for a missing value. */
 export function compilePredicate(predicate: Predicate): FitTest {
@@ -163,8 +157,12 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
   switch (name) {
     case 'equals':
       return ifThere(equalTest(operand, all.ignoreCase))
-    case 'in':
-      return ifThere(inTest(operand as readonly unknown[], all.ignoreCase))
+    case 'in': {
+      const list = operand as readonly unknown[]
+      const plain = new Set(list.filter((each) => typeof each !== 'object' || each === null))
+      const tests = list.map((each) => equalTest(each, all.ignoreCase))
+      return ifThere((value) => (plain.has(value) ? YES : most(tests, value)))
+    }
     case 'not': {
       const test = compilePredicate(operand as Predicate)
       return (value) => (value === undefined ? UNKNOWN : notFit(test(value)))
@@ -238,12 +236,6 @@ function most(tests: readonly FitTest[], value: unknown): Fit {
     if (fit > found) found = fit
   }
   return found
-}
-
-function inTest(list: readonly unknown[], ignoreCase: boolean | undefined): FitTest {
-  const plain = new Set(list.filter((each) => typeof each !== 'object' || each === null))
-  const tests = list.map((each) => equalTest(each, ignoreCase))
-  return (value) => (plain.has(value) ? YES : most(tests, value))
 }
 
 function containsTest(

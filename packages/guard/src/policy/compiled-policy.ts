@@ -193,7 +193,13 @@ export class PolicyRules {
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     const effects = effectBits(call.effects)
     startEvaluation()
-    for (const rule of this.#rulesFor(call.tool)) {
+    let rules = this.#byTool.get(call.tool)
+    if (rules === undefined) {
+      rules = this.rules.filter(({ filter }) => filter.fitsName(call.tool))
+      if (this.#byTool.size >= TOOL_LIMIT) this.#byTool.clear()
+      this.#byTool.set(call.tool, rules)
+    }
+    for (const rule of rules) {
       if (!rule.matches(effects, call.args, history)) continue
       const { verdict, name } = rule
       return verdict === 'allow'
@@ -203,15 +209,6 @@ export class PolicyRules {
     return this.default === 'allow'
       ? ALLOWED
       : { verdict: this.default, denial: describeDenial(this, undefined, call, history) }
-  }
-
-  #rulesFor(tool: string): readonly CompiledRule[] {
-    const known = this.#byTool.get(tool)
-    if (known !== undefined) return known
-    const rules = this.rules.filter(({ filter }) => filter.fitsName(tool))
-    if (this.#byTool.size >= TOOL_LIMIT) this.#byTool.clear()
-    this.#byTool.set(tool, rules)
-    return rules
   }
 }
 
@@ -263,12 +260,16 @@ export function judgeCalls(
   const history = new CallHistory(compiled)
   const underWay = new Set<TimedCall>()
   return calls.map((call) => {
-    for (const each of endedBefore(call.began, underWay)) {
+    const { began } = call
+    const over = [...underWay]
+      .filter(({ ended = Infinity }) => began !== undefined && ended < began)
+      .toSorted((a, b) => (a.ended ?? 0) - (b.ended ?? 0))
+    for (const each of over) {
       underWay.delete(each)
       history.add(each, each)
     }
     const judgement = compiled.judge(call, history)
-    if (call.began === undefined) history.add(call)
+    if (began === undefined) history.add(call)
     else if (wasMade(call)) {
       history.begin(call, call)
       underWay.add(call)
@@ -276,8 +277,3 @@ export function judgeCalls(
     return judgement
   })
 }
-
-const endedBefore = (moment: number | undefined, calls: ReadonlySet<TimedCall>): TimedCall[] =>
-  [...calls]
-    .filter(({ ended = Infinity }) => moment !== undefined && ended < moment)
-    .toSorted((a, b) => (a.ended ?? 0) - (b.ended ?? 0))

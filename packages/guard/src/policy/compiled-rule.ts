@@ -52,12 +52,6 @@ export interface ArgumentTest {
 /** Compiled paths by their text, shared between rules. */
 export type PathList = Map<string, ArgumentPath>
 
-function pathFrom(paths: PathList, text: string): ArgumentPath {
-  let path = paths.get(text)
-  if (path === undefined) paths.set(text, (path = new ArgumentPath(text)))
-  return path
-}
-
 export interface FilterOptions {
   readonly tool: Names
   readonly effect?: Effect | readonly Effect[] | undefined
@@ -81,11 +75,11 @@ export class CallFilter {
     this.fitsName = nameTest(tool)
     this.#effects = bitsOf(effect)
     this.#declared = bitsOf(declares)
-    this.tests = Object.entries(when).map(([path, predicate]) => ({
-      path: pathFrom(paths, path),
-      predicate,
-      test: compilePredicate(predicate),
-    }))
+    this.tests = Object.entries(when).map(([text, predicate]) => {
+      let path = paths.get(text)
+      if (path === undefined) paths.set(text, (path = new ArgumentPath(text)))
+      return { path, predicate, test: compilePredicate(predicate) }
+    })
   }
 
   fits(call: JudgedCall): boolean {
