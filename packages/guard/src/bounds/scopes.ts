@@ -12,9 +12,8 @@ import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import type { Denial } from '../denials/guard-error.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
 import { ownFields } from '../data/own-data.js'
-import { type FileRoots, isBelow } from '@retake/runner/sandbox'
+import { type Confinement, type FileRoots, isBelow } from '@retake/runner/sandbox'
 import { ownLocations, ownReadOnly } from '../paths/own-files.js'
-import type { Confinement } from '@retake/runner/sandbox'
 import { type FileBounds, fileBounds } from './file-bounds.js'
 import {
   hostPattern,

@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { closestName } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
-import { checkPolicy } from '../policy/policy.js'
-import type { Policy } from '../policy/policy.js'
+import { checkPolicy, type Policy } from '../policy/policy.js'
 import type { DataProblem } from '@retake/engine/schema'
 import { presets } from '../policy/presets.js'
 import { protectOwnFiles } from '../paths/own-files.js'
@@ -131,10 +130,9 @@ function expandPresets(data: unknown): {
   const { presets: named, ...rest } = data
   const used: Policy[] = []
   const problems: DataProblem[] = []
-  for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
-    const isNamed = typeof each === 'object' && each !== null
-    const entries: [string, unknown][] = isNamed ? Object.entries(each) : [[String(each), {}]]
-    const [[name, options] = ['', {}]] = entries
+  const all = Array.isArray(named) ? (named as readonly unknown[]) : [named]
+  for (const [index, each] of all.entries()) {
+    const [name, options] = presetOf(each)
     if (isRecord(each) && Object.keys(each).length > 1) {
       const message = 'It names several presets. Write one entry for each: `- noShell`.'
       problems.push({ path: ['presets', index], message })
@@ -142,9 +140,17 @@ function expandPresets(data: unknown): {
     }
     const make = Object.hasOwn(presets, name) ? makers[name] : undefined
     if (make !== undefined) {
-      const { made, wrong } = makePreset(name, () => make((options ?? {}) as never))
+      let wrong: readonly string[]
+      try {
+        const made = make(options)
+        wrong = checkPolicy(made).map(({ message }) => message)
+        used.push(made)
+      } catch (error) {
+        const isOurs = error instanceof RetakeError
+        const otherwise = `The options of preset "${name}" are missing, or have the wrong type.`
+        wrong = [isOurs ? error.what : otherwise]
+      }
       problems.push(...wrong.map((message) => ({ path: ['presets', index], message })))
-      used.push(...made)
     } else {
       const close = closestName(name, Object.keys(presets))
       const known =
@@ -157,24 +163,13 @@ function expandPresets(data: unknown): {
   return { used, rest, problems }
 }
 
-/** The policy of a preset, or the problem with its options. */
-function makePreset(
-  name: string,
-  make: () => Policy,
-): { readonly made: readonly Policy[]; readonly wrong: readonly string[] } {
-  try {
-    const made = make()
-    return { made: [made], wrong: checkPolicy(made).map(({ message }) => message) }
-  } catch (error) {
-    const wrong =
-      error instanceof RetakeError
-        ? error.what
-        : `The options of preset "${name}" are missing, or have the wrong type.`
-    return { made: [], wrong: [wrong] }
-  }
-}
-
 const makers: Readonly<Record<string, (options: never) => Policy>> = presets
+
+function presetOf(value: unknown): [name: string, options: never] {
+  if (typeof value !== 'object' || value === null) return [String(value), {} as never]
+  const [[name, options] = ['', {}]] = Object.entries(value)
+  return [name, (options ?? {}) as never]
+}
 
 /** Folders are relative to the file, not to the working directory. */
 function fromFolder(policy: Policy, folder: string): Policy {

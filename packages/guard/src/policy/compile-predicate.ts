@@ -60,13 +60,10 @@ function looseTest(operand: unknown): FitTest {
         return Number(value) === number && String(value) === text ? looseNumber(operand) : NO
       case 'boolean':
         return String(value) === text ? UNKNOWN : NO
-      case 'object': {
-        if (value === null) return NO
-        if (textOf(value) === text) return UNKNOWN
-        // A list with one member has the same text as that.
-        const isWrapped = Array.isArray(value) && value.length === 1
-        return isWrapped && String(value[0]) === String(operand) ? UNKNOWN : NO
-      }
+      case 'object':
+        return value !== null && (textOf(value) === text || isWrapped(value, operand))
+          ? UNKNOWN
+          : NO
       case 'undefined':
       case 'symbol':
       case 'function':
@@ -77,6 +74,10 @@ function looseTest(operand: unknown): FitTest {
 
 /** A number and a bigint can be equal; a string is only converted to a number by some tools. */
 const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNKNOWN : YES)
+
+/** True for a list with this value as its only member, which has the same text. */
+const isWrapped = (value: object | undefined, operand: unknown): boolean =>
+  Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
 
 /** Compiles a predicate. The test gets undefined for a missing value. */
 export function compilePredicate(predicate: Predicate): FitTest {

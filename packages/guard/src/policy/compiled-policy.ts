@@ -12,9 +12,8 @@ import { ownData } from '../data/own-data.js'
 import { startEvaluation } from '../data/argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
-import type { Policy } from './policy.js'
 import { describeDenial } from './describe-denial.js'
-import { checkPolicy, namesInRules } from './policy.js'
+import { checkPolicy, namesInRules, type Policy } from './policy.js'
 import { type DataProblem, problemText } from '@retake/engine/schema'
 
 export class PolicyInvalid extends RetakeError {

@@ -1,6 +1,6 @@
 import { ownFields } from '../data/own-data.js'
 import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
-import { nameTest, type NameTest } from '../data/name-pattern.js'
+import { type Names, nameTest, type NameTest } from '../data/name-pattern.js'
 import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from '../data/argument-path.js'
 import type { CallHistory, Watch } from './call-history.js'
@@ -15,7 +15,6 @@ import {
   type Taint,
   type When,
 } from './policy.js'
-import type { Names } from '../data/name-pattern.js'
 import { eachText, joinedMembers, type TaintSource, type TaintTracker } from './taint-tracker.js'
 
 /** A call as policies see it before it runs. */

@@ -2,8 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { domainToUnicode } from 'node:url'
 import type { PastCall } from './call-history.js'
 import { parsedText } from '../data/argument-path.js'
-import { nameTest, type NameTest } from '../data/name-pattern.js'
-import type { Names } from '../data/name-pattern.js'
+import { type Names, nameTest, type NameTest } from '../data/name-pattern.js'
 
 /** The part of a trusted result beyond this length counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000

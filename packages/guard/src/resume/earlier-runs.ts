@@ -175,8 +175,8 @@ const NOTHING_IN_IT: ReadonlySet<string> = new Set([
   'TAPE_IS_DIRECTORY',
 ])
 
-function startOf(file: string): string {
-  try {
+const startOf = (file: string): string =>
+  attempt(() => {
     const fd = openSync(file, 'r')
     try {
       const bytes = Buffer.alloc(4096)
@@ -184,10 +184,7 @@ function startOf(file: string): string {
     } finally {
       closeSync(fd)
     }
-  } catch {
-    return ''
-  }
-}
+  }, '')
 
 /** True if a run ended without an error. Without a seal, it was killed before its end. */
 function isComplete(tape: Tape): boolean {

@@ -10,8 +10,8 @@ import { foldersAbove } from '@retake/runner/sandbox'
  * Revision and branch of a folder's repository. Reads `.git` itself, because git would run code that
  * a tool may have configured there.
  */
-export function gitState(folder: string): GuardEnvironment['git'] {
-  try {
+export const gitState = (folder: string): GuardEnvironment['git'] =>
+  attempt(() => {
     const found = findGit(folder)
     if (found === undefined) return undefined
     const { gitDir } = found
@@ -23,10 +23,7 @@ export function gitState(folder: string): GuardEnvironment['git'] {
       revision,
       ...(ref?.startsWith('refs/heads/') === true && { branch: ref.slice('refs/heads/'.length) }),
     }
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Finds `.git`, which is a file in a worktree. */
 function findGit(folder: string): { readonly root: string; readonly gitDir: string } | undefined {
@@ -100,8 +97,9 @@ const LOCKFILES = [
   'bun.lockb',
 ]
 
-function findLockfile(folder: string): GuardEnvironment['lockfile'] {
-  try {
+/** Undefined if there is none, or if it cannot be read. */
+const findLockfile = (folder: string): GuardEnvironment['lockfile'] =>
+  attempt(() => {
     const top = findGit(folder)?.root
     for (const at of upwards(folder)) {
       const name = LOCKFILES.find((each) => existsSync(path.join(at, each)))
@@ -111,8 +109,5 @@ function findLockfile(folder: string): GuardEnvironment['lockfile'] {
       }
       if (at === top) return undefined
     }
-  } catch {
-    // The lockfile cannot be read.
-  }
-  return undefined
-}
+    return undefined
+  })

@@ -230,12 +230,15 @@ export class GuardTapes {
     this.#policy = policy
     this.spending = new RunSpending(options.name, limiter)
     if (currentSession()?.local !== 'tape') this.#resume()
-    this.#ready = readDefaults()?.then((defaults) => {
-      this.#defaults = defaults
-      this.#ready = undefined
-    })
+    const defaults = readDefaults()
+    this.#ready = defaults && this.#take(defaults)
     // The first call reports the error.
     this.#ready?.catch(() => {})
+  }
+
+  async #take(defaults: Promise<GuardDefaults>): Promise<void> {
+    this.#defaults = await defaults
+    this.#ready = undefined
   }
 
   /** Resolves when the project settings were read; undefined if nothing has to wait for them. */

@@ -1,4 +1,4 @@
-import { DIR_OPTION, type Options, usageError, type Verb } from '@retake/runner/command-line'
+import { DIR_OPTION, FOUND, type Options, usageError, type Verb } from '@retake/runner/command-line'
 import {
   type Look,
   painter,
@@ -19,7 +19,6 @@ import {
 import { checkPolicyFile, loadPolicy } from '../policy-files/load-policy.js'
 import { type Suggestion, suggestRule } from '../policy-files/suggest-rule.js'
 import { policyFileErrors } from '../policy-files/policy-file-errors.js'
-import { FOUND } from '@retake/runner/command-line'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
 import { plural } from '@retake/tape/present'

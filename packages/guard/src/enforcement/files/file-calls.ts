@@ -138,15 +138,12 @@ export function checkHanded({ bounds }: FileCheck, fd: number): boolean {
 }
 
 /** Undefined on systems without `/proc`. */
-function accessMode(fd: number): number | undefined {
-  try {
+const accessMode = (fd: number): number | undefined =>
+  attempt(() => {
     const info = outsideRuns(() => disk.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))
     const [, flags = ''] = /^flags:\s*(\d+)$/m.exec(info) ?? []
     return Number.parseInt(flags, 8) & ACCESS_MODE
-  } catch {
-    return undefined
-  }
-}
+  })
 
 const ACCESS_MODE = 3
 
@@ -157,14 +154,11 @@ function isConnection(fd: number, isLogging: boolean): boolean {
 }
 
 /** The path behind a descriptor; undefined for sockets and pipes. */
-function pathOf(fd: number): string | undefined {
-  try {
+const pathOf = (fd: number): string | undefined =>
+  attempt(() => {
     const location = disk.readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '')
     return location.startsWith('/') ? location : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Checks functions outside `node:fs` that use files. Native add-ons are not covered. */
 export const patchOtherFileFunctions = (): Undo =>

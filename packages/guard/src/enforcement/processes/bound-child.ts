@@ -13,8 +13,13 @@ import {
 } from '@retake/engine/hook'
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import { type Command, confinementOf } from '../../bounds/scopes.js'
-import { sandboxMissing, startConfined } from '@retake/runner/sandbox'
-import { endById, endDescendants, endWithDescendants } from '@retake/runner/sandbox'
+import {
+  endById,
+  endDescendants,
+  endWithDescendants,
+  sandboxMissing,
+  startConfined,
+} from '@retake/runner/sandbox'
 import { checkFirst, currentBounds } from '../../bounds/current-bounds.js'
 import { processDenials } from '../../denials/scope-denials.js'
 import { checkHanded } from '../files/file-calls.js'
