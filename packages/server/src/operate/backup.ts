@@ -4,7 +4,6 @@ import {
   copyFile,
   link,
   mkdir,
-  open,
   readdir,
   readFile,
   rename,
@@ -23,6 +22,7 @@ import type { ownerAccess } from '../database/database.js'
 import { migrations, type Roles } from '../database/schema.js'
 import { serverErrors } from '../edge/errors.js'
 import { fileDigest, hashed } from '../runs/run-cache.js'
+import { syncToDisk } from '../storage/blob-store.js'
 import { ServerKeys } from '../storage/server-keys.js'
 
 /**
@@ -102,15 +102,8 @@ export async function writeBackup(source: BackupSource, folder: string): Promise
       blobs: files ?? (source.blobs === 's3' ? 's3' : 'not included'),
     }
     await writeFile(path.join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
-    for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.']) {
-      const handle = await open(path.join(draft, name), 'r')
-      try {
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-    }
-
+    for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.'])
+      await syncToDisk(path.join(draft, name))
     await rename(draft, folder)
     return { folder, rows, files: files?.files ?? 0 }
   } catch (error) {
