@@ -13,8 +13,7 @@ import {
   type DataSchema,
   type TypeOfFields,
 } from '@retake/engine/schema'
-import type { Baseline } from './contract/baseline.js'
-import { ARGUMENT_DRIFT } from './contract/baseline.js'
+import { ARGUMENT_DRIFT, type Baseline } from './contract/baseline.js'
 import { approvalSchema } from './approval/request-approval.js'
 import type { GuardedToolOptions, SandboxedModule } from './contract/guarded-tool.js'
 import { checkOptions } from './denials/check-options.js'

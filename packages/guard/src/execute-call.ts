@@ -1,5 +1,4 @@
-import { clipText, Deadline } from '@retake/tape/format'
-import type { BodyForm } from '@retake/tape/format'
+import { attempt, type BodyForm, clipText, Deadline } from '@retake/tape/format'
 import type { CallUsage, GuardFacts } from '@retake/tape/guards'
 import { EMPTY, insideTool, type Mask, type Operation } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
@@ -281,16 +280,8 @@ function revealed({ as, body }: Stored, secrets: Mask): Stored {
   if (as === undefined || as === 'bytes') return { as, body }
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
   const shown = secrets.reveal(text)
-  if (as === 'json' && !isJson(shown)) return { as, body }
+  // A secret that contains quotes breaks the JSON.
+  if (as === 'json' && attempt(() => JSON.parse(shown) as unknown) === undefined)
+    return { as, body }
   return shown === text ? { as, body } : { as, body: Buffer.from(shown, 'utf8') }
-}
-
-/** False if a secret that contains quotes broke the JSON. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -188,7 +188,9 @@ export class GuardRun {
   ): Promise<GuardResult<Output>> {
     const options = ownFields(givenOptions)
     const isUnregistered = typeof tool === 'object' && typeof tool?.run === 'function'
-    const given = nameOf(isUnregistered ? tool.name : tool)
+    const named: unknown = isUnregistered ? tool.name : tool
+    // Avoids `toString` of an object, which is foreign code.
+    const given = typeof named === 'object' && named !== null ? 'an object' : String(named)
     const known = isUnregistered ? ownTool(tool) : this.#tools.get(given)
     const name = known === undefined ? clipText(given, UNKNOWN_NAME_MAX) : given
     const wrong = options === PLAIN || options === THROWS ? [] : callOptionProblems(options)
@@ -399,10 +401,6 @@ function toolProblem(tool: GuardedTool): Denial | undefined {
     throw error
   }
 }
-
-/** Avoids `toString` of an object, which is foreign code. */
-const nameOf = (tool: unknown): string =>
-  typeof tool === 'object' && tool !== null ? 'an object' : String(tool)
 
 function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
   // A tool can throw `undefined`.

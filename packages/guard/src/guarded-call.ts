@@ -25,7 +25,6 @@ import { currentBounds } from './bounds/current-bounds.js'
 import { type Denial, GuardError, guardErrors } from './denials/guard-error.js'
 import type { GuardedTool } from './contract/guarded-tool.js'
 import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
-import type { CallWithoutResult } from './resume/earlier-runs.js'
 import { answerKey, isAnswer } from './limits/limiter.js'
 import type { Reservation } from './limits/meter.js'
 import { attachNote } from './resume/nested-session.js'
@@ -266,21 +265,11 @@ export class GuardedCall {
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
     const spent = outsideRuns(() => this.run.tapes.spending.before(session, op))
     attachNote(session, 'again', { op, intent: decision.intent, ...(spent && { spent }) })
-    const doubt = this.#doubtAbout(operation, before, args)
-    return doubt === undefined || decision.reservation === undefined
-      ? decision
-      : { ...decision, doubt }
-  }
-
-  /** The doubt about a call that a resumed run repeats, if its tool can verify it. */
-  #doubtAbout(
-    { session, id }: Operation,
-    intent: GuardIntent,
-    args: unknown,
-  ): CallWithoutResult | undefined {
+    // A call that a resumed run repeats is in doubt, and its tool may be able to verify it.
     const continued = session.recording?.continues
-    if (continued?.isResume !== true || this.tool?.options.verify === undefined) return undefined
-    const from = { run: continued.tape.run.id, seq: id }
-    return { tool: this.name, intent, from, args: () => args }
+    if (continued?.isResume !== true || this.tool?.options.verify === undefined) return decision
+    if (decision.reservation === undefined) return decision
+    const from = { run: continued.tape.run.id, seq: op }
+    return { ...decision, doubt: { tool: this.name, intent: before, from, args: () => args } }
   }
 }

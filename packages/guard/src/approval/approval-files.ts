@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, sign as signBytes, verify } from 'node:crypto'
+import { createHash, createPublicKey, sign, verify } from 'node:crypto'
 import path from 'node:path'
 import { attempt, stableStringify, toWire } from '@retake/tape/format'
 import { replacePrivateFile } from '@retake/tape/node'
@@ -101,11 +101,11 @@ export function decideApproval(
 ): boolean {
   const pending = pendingApprovals(tape, now).find((each) => each.of === of)
   if (pending === undefined) return false
-  const stored: StoredDecision = {
-    ...decision,
-    of,
-    signature: sign(approvalText(decision, of)),
-  }
+  const text = Buffer.from(approvalText(decision, of))
+  // Signs as the user of this machine, with a key that guarded tools cannot read. The first
+  // decision creates the key. The waiting program only uses the public key.
+  const signature = outsideRuns(() => sign(null, text, ownOrNewKey('approval')))
+  const stored: StoredDecision = { ...decision, of, signature: signature.toString('base64url') }
   // Creates the file; false if it exists. Exactly one of several concurrent writers succeeds.
   const file = fileOf('decision', tape, pending.request)
   const partial = `${file}.${process.pid}.partial`
@@ -149,15 +149,6 @@ export const approvalDigest = (request: unknown): string =>
 
 const readJson = (file: string): unknown =>
   attempt(() => JSON.parse(disk.readFileSync(file, 'utf8')) as unknown)
-
-/**
- * Signs as the user of this machine, with a key that guarded tools cannot read. The first
- * decision creates the key. The waiting program only uses the public key.
- */
-const sign = (text: string): string =>
-  outsideRuns(() =>
-    signBytes(null, Buffer.from(text), ownOrNewKey('approval')).toString('base64url'),
-  )
 
 /** The public key, for programs on other machines: `approval: { keys: [text] }`. */
 export const approvalPublicKey = (): string =>

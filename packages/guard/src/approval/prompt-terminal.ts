@@ -14,22 +14,17 @@ export function promptTerminal(
   request: ApprovalRequest,
   signal: AbortSignal,
 ): Promise<ApprovalDecision> {
-  const prompted = last.then(() => promptOnce(request, signal))
+  const prompted = last.then(async () => {
+    signal.throwIfAborted()
+    process.stderr.write(`\n${promptLines(request).join('\n')}\n`)
+    const answer = await readAnswer('approve? [yes/No, or a reason why not] ', signal)
+    const by = userName()
+    if (/^y(?:es)?$/i.test(answer)) return { approved: true, by }
+    const reason = /^n?o?$/i.test(answer) ? undefined : answer
+    return { approved: false, by, ...(reason !== undefined && { reason }) }
+  })
   last = prompted.catch(() => {})
   return prompted
-}
-
-async function promptOnce(
-  request: ApprovalRequest,
-  signal: AbortSignal,
-): Promise<ApprovalDecision> {
-  signal.throwIfAborted()
-  process.stderr.write(`\n${promptLines(request).join('\n')}\n`)
-  const answer = await readAnswer('approve? [yes/No, or a reason why not] ', signal)
-  const by = userName()
-  if (/^y(?:es)?$/i.test(answer)) return { approved: true, by }
-  const reason = /^n?o?$/i.test(answer) ? undefined : answer
-  return { approved: false, by, ...(reason !== undefined && { reason }) }
 }
 
 /** The prompt, with control and invisible characters escaped so that arguments cannot forge a line. */

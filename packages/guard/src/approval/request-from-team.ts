@@ -29,8 +29,27 @@ export async function requestFromTeam(
   const shown = { tool, args, guard, rule, why, event, digest, nonce: natives.randomUUID() }
   const call = JSON.parse(JSON.stringify(toWire(shown))) as unknown
   const run = /([^/\\]+)\.tape$/.exec(tape ?? '')?.[1] ?? 'not recorded'
-  const send = (route: string, init: RequestInit): Promise<TeamApproval> =>
-    sendUntilAnswered(`${address}${route}`, apiKey, { ...init, signal })
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
+  // Retries while the server is unreachable or overloaded. A refusal is final.
+  const send = async (route: string, init: RequestInit): Promise<TeamApproval> => {
+    for (;;) {
+      signal.throwIfAborted()
+      // A redirect could send the key to another host.
+      const response = await outsideRuns(() =>
+        natives.fetch(`${address}${route}`, { ...init, signal, headers, redirect: 'error' }),
+      ).catch(() => undefined)
+      const answer = (await response?.json().catch(() => undefined)) as
+        | { approval?: TeamApproval; error?: { what: string; why: string } }
+        | undefined
+      if (response?.ok === true && answer?.approval !== undefined) return answer.approval
+      const { status = 503 } = response ?? {}
+      if (status < 500 && status !== 429)
+        throw new Error(
+          `the server refused: ${answer?.error?.what ?? ''} ${answer?.error?.why ?? ''}`,
+        )
+      await new Promise((resolve) => natives.setTimeout(resolve, RETRY_MS))
+    }
+  }
   const body = JSON.stringify({ run, call, expiresMs: expiresAt - askedAt })
   let approval = await send('', { method: 'POST', body })
   while (approval.state === 'waiting')
@@ -47,7 +66,13 @@ export async function requestFromTeam(
 function teamSettings(keys: readonly string[]) {
   const { RETAKE_SERVER, RETAKE_PROJECT, RETAKE_API_KEY, RETAKE_APPROVAL_KEY } = natives.env
   const [org, project] = (RETAKE_PROJECT ?? '').split('/')
-  const trusted = [...keys, ...(RETAKE_APPROVAL_KEY ? [pem(RETAKE_APPROVAL_KEY)] : [])]
+  const trusted = [...keys]
+  if (RETAKE_APPROVAL_KEY)
+    trusted.push(
+      RETAKE_APPROVAL_KEY.includes('BEGIN')
+        ? RETAKE_APPROVAL_KEY
+        : `-----BEGIN PUBLIC KEY-----\n${RETAKE_APPROVAL_KEY}\n-----END PUBLIC KEY-----\n`,
+    )
   if (!RETAKE_SERVER || !org || !project || !RETAKE_API_KEY)
     throw new Error('set RETAKE_SERVER, RETAKE_PROJECT (organization/project) and RETAKE_API_KEY')
   if (trusted.length === 0)
@@ -55,33 +80,4 @@ function teamSettings(keys: readonly string[]) {
   const base = RETAKE_SERVER.replace(/\/+$/, '')
   const route = `/api/v1/${encodeURIComponent(org)}/projects/${encodeURIComponent(project)}`
   return { address: `${base}${route}/approvals`, apiKey: RETAKE_API_KEY, trusted }
-}
-
-const pem = (key: string): string =>
-  key.includes('BEGIN') ? key : `-----BEGIN PUBLIC KEY-----\n${key}\n-----END PUBLIC KEY-----\n`
-
-/** Retries while the server is unreachable or overloaded. A refusal is final. */
-async function sendUntilAnswered(
-  url: string,
-  apiKey: string,
-  init: RequestInit & { readonly signal: AbortSignal },
-): Promise<TeamApproval> {
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
-  for (;;) {
-    init.signal.throwIfAborted()
-    // A redirect could send the key to another host.
-    const response = await outsideRuns(() =>
-      natives.fetch(url, { ...init, headers, redirect: 'error' }),
-    ).catch(() => undefined)
-    const answer = (await response?.json().catch(() => undefined)) as
-      | { approval?: TeamApproval; error?: { what: string; why: string } }
-      | undefined
-    if (response?.ok === true && answer?.approval !== undefined) return answer.approval
-    const { status = 503 } = response ?? {}
-    if (status < 500 && status !== 429)
-      throw new Error(
-        `the server refused: ${answer?.error?.what ?? ''} ${answer?.error?.why ?? ''}`,
-      )
-    await new Promise((resolve) => natives.setTimeout(resolve, RETRY_MS))
-  }
 }

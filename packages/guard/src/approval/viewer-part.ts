@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import type { ViewerPart } from '@retake/runner/command-line'
 import { cliErrors } from '@retake/runner/errors'
-import type { RunStore } from '@retake/runner/runs'
 import type { ShownDecision, WaitingApproval } from '@retake/tape'
 import { attempt } from '@retake/tape/format'
 import { argumentLines } from '@retake/tape/present'
@@ -13,7 +12,27 @@ const REASON_MAX = 1000
 export default {
   tabs: ['approvals'],
   routes: ({ store }) => [
-    { method: 'get', path: '/approvals', answer: () => waitingApprovals(store) },
+    {
+      method: 'get',
+      path: '/approvals',
+      answer: async (): Promise<WaitingApproval[]> => {
+        const runs = attempt(() => readdirSync(store.folder), [])
+          .filter((name) => name.endsWith('.approvals'))
+          .map((name) => path.basename(name, '.approvals'))
+        // Most folders have none, and load nothing.
+        if (runs.length === 0) return []
+        const { pendingApprovals } = await import('./approval-files.js')
+        return runs
+          .flatMap((run) =>
+            pendingApprovals(store.pathOf(run), Date.now()).map(({ request, of }) => {
+              const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
+              const shown = argumentLines(args, request.lastApproved).join('\n')
+              return { id: of, run, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
+            }),
+          )
+          .toSorted((a, b) => a.expiresAt - b.expiresAt)
+      },
+    },
     {
       method: 'post',
       path: '/runs/:run/approvals',
@@ -42,21 +61,3 @@ export default {
     },
   ],
 } satisfies ViewerPart
-
-/** Of all runs, the next to expire first. Most folders have none, and load nothing. */
-async function waitingApprovals(store: RunStore): Promise<WaitingApproval[]> {
-  const runs = attempt(() => readdirSync(store.folder), [])
-    .filter((name) => name.endsWith('.approvals'))
-    .map((name) => path.basename(name, '.approvals'))
-  if (runs.length === 0) return []
-  const { pendingApprovals } = await import('./approval-files.js')
-  return runs
-    .flatMap((run) =>
-      pendingApprovals(store.pathOf(run), Date.now()).map(({ request, of }) => {
-        const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
-        const shown = argumentLines(args, request.lastApproved).join('\n')
-        return { id: of, run, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
-      }),
-    )
-    .toSorted((a, b) => a.expiresAt - b.expiresAt)
-}

@@ -52,8 +52,14 @@ function refusalOf(
   if (access === 'changed') return 'PATH_CHANGED'
   const notAllowed = access === 'read' ? 'READ_NOT_ALLOWED' : 'WRITE_NOT_ALLOWED'
   if (roots.isEmpty) return notAllowed
-  const form = forbiddenForm(given)
-  if (form !== undefined) return form
+  if (given.includes('\0')) return 'PATH_NULL_BYTE'
+  // Paths to another machine, a device or a stream, and paths that Windows would rewrite.
+  if (process.platform === 'win32') {
+    if (/^[\\/]{2}[^\\/]/.test(given)) return 'PATH_UNC'
+    if (WINDOWS_DEVICE.test(given)) return 'PATH_DEVICE'
+    if (/:/.test(given.replace(/^[A-Za-z]:/, ''))) return 'PATH_STREAM'
+    if (/(?:^|[\\/])[^\\/]*[^\\/. ][. ]+(?:[\\/]|$)/.test(given)) return 'PATH_TRAILING'
+  }
   const named = path.resolve(given)
   // Checked before links are followed, because `/proc/self/cwd` leads back inside.
   if (isDevicePath(named) && !roots.name(named)) return 'PATH_DEVICE'
@@ -73,16 +79,6 @@ function refusalOf(
 
 /** Windows device names, which exist in every folder and with every extension. */
 const WINDOWS_DEVICE = /(?:^|[\\/])(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:[.: ][^\\/]*)?$/i
-
-/** Refuses paths to another machine, a device or a stream, and paths that Windows would rewrite. */
-function forbiddenForm(text: string): FileDenialCode | undefined {
-  if (text.includes('\0')) return 'PATH_NULL_BYTE'
-  if (process.platform !== 'win32') return undefined
-  if (/^[\\/]{2}[^\\/]/.test(text)) return 'PATH_UNC'
-  if (WINDOWS_DEVICE.test(text)) return 'PATH_DEVICE'
-  if (/:/.test(text.replace(/^[A-Za-z]:/, ''))) return 'PATH_STREAM'
-  return /(?:^|[\\/])[^\\/]*[^\\/. ][. ]+(?:[\\/]|$)/.test(text) ? 'PATH_TRAILING' : undefined
-}
 
 const isDevicePath = (absolute: string): boolean => /^\/(?:dev|proc|sys)(?:\/|$)/.test(absolute)
 

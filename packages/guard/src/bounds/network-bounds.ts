@@ -358,9 +358,6 @@ function embedded(address: Address): string[] {
   return []
 }
 
-/** True for a block of one address. Metadata servers must be listed this way. */
-const isSingle = ({ family, bits }: AddressRange): boolean => bits === (family === 4 ? 32 : 128)
-
 const rangeOf = (text: string): AddressRange => parseRange(text) as AddressRange
 
 interface Entry {
@@ -373,10 +370,24 @@ export class ListedAddresses {
   readonly #entries: Entry[] = []
   readonly #sockets = new Set<string>()
 
+  /** `127.0.0.1`, `127.0.0.1:5432`, `10.0.0.0/8:*`, `::1`, `[::1]:80`, `[fd00::]/8:80`. */
   constructor(texts: readonly string[]) {
     for (const text of texts) {
-      if (text.startsWith('unix:')) this.#sockets.add(text.slice('unix:'.length))
-      else this.#entries.push(entryOf(text))
+      if (text.startsWith('unix:')) {
+        this.#sockets.add(text.slice('unix:'.length))
+        continue
+      }
+      const [, bracketed, bits = '', dotted, port] =
+        /^(?:\[(.+)\](\/\d+)?|([\d./]+))(?::(\d+|\*))?$/.exec(text) ?? []
+      const range = parseRange(bracketed === undefined ? (dotted ?? text) : bracketed + bits)
+      const number = port === undefined || port === '*' ? undefined : Number(port)
+      if (range === undefined || (number ?? 1) > 65_535)
+        throw invalidScope(
+          'addresses',
+          text,
+          '`127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`',
+        )
+      this.#entries.push({ range, port: number })
     }
   }
 
@@ -385,9 +396,12 @@ export class ListedAddresses {
     return this.#entries.some((entry) => fits(entry, address, port))
   }
 
-  /** True if the address itself is listed, not only a block that contains it. */
+  /** True if the address itself is listed, as metadata servers must be, not a block around it. */
   names(address: Address, port: number | undefined): boolean {
-    return this.#entries.some((entry) => isSingle(entry.range) && fits(entry, address, port))
+    return this.#entries.some((entry) => {
+      const { family, bits } = entry.range
+      return bits === (family === 4 ? 32 : 128) && fits(entry, address, port)
+    })
   }
 
   hasSocket(path: string): boolean {
@@ -398,21 +412,6 @@ export class ListedAddresses {
 const fits = (entry: Entry, address: Address, port: number | undefined): boolean =>
   (entry.port === undefined || port === undefined || entry.port === port) &&
   inRange(address, entry.range)
-
-/** `127.0.0.1`, `127.0.0.1:5432`, `10.0.0.0/8:*`, `::1`, `[::1]:80`, `[fd00::]/8:80`. */
-function entryOf(text: string): Entry {
-  const [, bracketed, bits = '', dotted, port] =
-    /^(?:\[(.+)\](\/\d+)?|([\d./]+))(?::(\d+|\*))?$/.exec(text) ?? []
-  const range = parseRange(bracketed === undefined ? (dotted ?? text) : bracketed + bits)
-  const number = port === undefined || port === '*' ? undefined : Number(port)
-  if (range === undefined || (number ?? 1) > 65_535)
-    throw invalidScope(
-      'addresses',
-      text,
-      '`127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`',
-    )
-  return { range, port: number }
-}
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:': 443 }
 

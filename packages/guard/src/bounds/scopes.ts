@@ -12,9 +12,8 @@ import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import type { Denial } from '../denials/guard-error.js'
 import type { GuardedTool } from '../contract/guarded-tool.js'
 import { ownFields } from '../data/own-data.js'
-import { type FileRoots, isBelow } from '@retake/runner/sandbox'
+import { type Confinement, type FileRoots, isBelow } from '@retake/runner/sandbox'
 import { ownLocations, ownReadOnly } from '../paths/own-files.js'
-import type { Confinement } from '@retake/runner/sandbox'
 import { type FileBounds, fileBounds } from './file-bounds.js'
 import {
   hostPattern,
@@ -201,7 +200,14 @@ function effectScopes(effects: readonly Effect[]): Scopes {
     ...(may('write') ? {} : { files: fileBounds('tool', { write: [] }) }),
     ...(may('network') ? {} : { network: networkBounds('tool', { allow: [] }) }),
     ...(may('shell') ? {} : { shell: shellBounds('tool', { allow: [] }) }),
-    reword: (denial: Denial) => undeclared(denial, effects),
+    reword: ({ rule, what, fields }: Denial): Denial => ({
+      code: 'EFFECT_NOT_DECLARED',
+      rule: 'tool/effects',
+      what,
+      why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
+      allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
+      ...(fields && { fields }),
+    }),
   })
 }
 
@@ -210,15 +216,6 @@ const MISSING: Readonly<Record<string, Effect>> = {
   'tool/network': 'network',
   'tool/shell': 'shell',
 }
-
-const undeclared = ({ rule, what, fields }: Denial, effects: readonly Effect[]): Denial => ({
-  code: 'EFFECT_NOT_DECLARED',
-  rule: 'tool/effects',
-  what,
-  why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
-  allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
-  ...(fields && { fields }),
-})
 
 /** The intersection of all scopes, for a process that starts in `cwd`. */
 export function confinementOf(scopes: readonly Scopes[], cwd: string): Confinement {

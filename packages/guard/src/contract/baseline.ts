@@ -103,18 +103,15 @@ function eachArgument(
 
 /** Reads a stored baseline, as data or as JSON. Throws if it is not valid. */
 export function readBaseline(given: unknown): Baseline {
-  const read = typeof given === 'string' ? parse(given) : given
-  const wrong = problemIn(read)
-  if (wrong !== undefined) throw new GuardError(contractErrors.BASELINE_INVALID(wrong))
-  return read as Baseline
-}
-
-function parse(text: string): unknown {
+  let read = given
   try {
-    return JSON.parse(text) as unknown
+    if (typeof given === 'string') read = JSON.parse(given)
   } catch (cause) {
     throw new GuardError(contractErrors.BASELINE_INVALID('It is not JSON.'), { cause })
   }
+  const wrong = problemIn(read)
+  if (wrong !== undefined) throw new GuardError(contractErrors.BASELINE_INVALID(wrong))
+  return read as Baseline
 }
 
 function problemIn(read: unknown): string | undefined {
@@ -363,7 +360,9 @@ export function driftScore(baseline: Baseline, tool: string, args: unknown): Arg
   const given = new Set(found.map(({ path }) => path))
   for (const [path, { calls, types }] of Object.entries(known.arguments)) {
     if (given.has(path) || path.includes('[]')) continue
-    const isContainer = [...given].some((each) => /^(?:\[\]|\.)/.test(restOf(each, path)))
+    const isContainer = [...given].some(
+      (each) => each.startsWith(path) && /^(?:\[\]|\.)/.test(each.slice(path.length)),
+    )
     if (isContainer)
       add(path, 'type', `it is a list or an object, was ${Object.keys(types).join(' or ')}`)
     else if (calls === known.calls) add(path, 'missing', `all of ${calls} calls had it`)
@@ -372,9 +371,6 @@ export function driftScore(baseline: Baseline, tool: string, args: unknown): Arg
   const score = all.reduce((sum, { weight }) => sum + weight, 0)
   return { score, reasons: all, calls: known.calls }
 }
-
-const restOf = (text: string, start: string): string =>
-  text.startsWith(start) ? text.slice(start.length) : ''
 
 type Add = (kind: keyof typeof DRIFT_WEIGHTS, what: string) => void
 

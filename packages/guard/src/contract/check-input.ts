@@ -10,7 +10,13 @@ const DEPTH_MAX = 4
 /** A schema in one line: `{ to: string, note?: string }`. Undefined if the library hides it. */
 function shapeLine(schema: Schema): string | undefined {
   try {
-    const json = isStandardSchema(schema) ? jsonSchemaOf(schema) : schema
+    let json: Json | undefined
+    if (isStandardSchema(schema)) {
+      const standard = schema['~standard'] as { readonly jsonSchema?: { input?: unknown } }
+      const input = standard.jsonSchema?.input
+      if (typeof input === 'function')
+        json = input.call(standard.jsonSchema, { target: 'draft-2020-12' }) as Json
+    } else json = schema
     const line = json === undefined ? entriesOf(schema) : shapeOf(json, json, 0)
     return line && clipText(line, LENGTH_MAX)
   } catch {
@@ -19,14 +25,6 @@ function shapeLine(schema: Schema): string | undefined {
 }
 
 type Json = Readonly<Record<string, unknown>>
-
-function jsonSchemaOf(schema: object): Json | undefined {
-  const standard = (schema as { '~standard': { jsonSchema?: { input?: unknown } } })['~standard']
-  const input = standard.jsonSchema?.input
-  return typeof input === 'function'
-    ? (input.call(standard.jsonSchema, { target: 'draft-2020-12' }) as Json)
-    : undefined
-}
 
 /** The shape of a valibot schema, which stores the schemas of its fields. */
 function entriesOf(schema: object): string | undefined {
@@ -46,7 +44,14 @@ function shapeOf(schema: unknown, root: Json, depth: number): string {
   if (!isRecord(schema) || depth > DEPTH_MAX) return 'any'
   const inner = (each: unknown): string => shapeOf(each, root, depth + 1)
   const { $ref, type, properties, items, required } = schema
-  if (typeof $ref === 'string') return inner(target($ref, root))
+  if (typeof $ref === 'string') {
+    let target: unknown = $ref.startsWith('#') ? root : undefined
+    for (const key of $ref.slice(1).split('/').filter(Boolean))
+      target = isRecord(target)
+        ? target[key.replaceAll('~1', '/').replaceAll('~0', '~')]
+        : undefined
+    return inner(target)
+  }
   if ('const' in schema) return JSON.stringify(schema['const'])
   if (Array.isArray(schema['enum'])) return schema['enum'].map((v) => JSON.stringify(v)).join(' | ')
   const either = schema['anyOf'] ?? schema['oneOf']
@@ -62,14 +67,6 @@ function shapeOf(schema: unknown, root: Json, depth: number): string {
     ([key, field]) => `${key}${needed.includes(key) ? '' : '?'}: ${inner(field)}`,
   )
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
-}
-
-function target(ref: string, root: Json): unknown {
-  if (!ref.startsWith('#')) return undefined
-  let at: unknown = root
-  for (const key of ref.slice(1).split('/').filter(Boolean))
-    at = isRecord(at) ? at[key.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined
-  return at
 }
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null

@@ -8,12 +8,18 @@ import { isBytes, typeOf, typesIn } from './type-of.js'
 
 /** Converts a schema issue to drift. Inspects the value, because messages differ by library. */
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
-  const field = fieldIn(value, path)
+  let field: unknown = value
+  for (const key of path) {
+    if (field instanceof Map) field = field.get(key)
+    else if (typeof field === 'object' && field !== null && Object.hasOwn(field, key))
+      field = (field as Record<PropertyKey, unknown>)[key]
+    else field = undefined
+  }
   const at = keyPathText(path)
   // Most libraries write `expected number, received string` or `must be a number`.
   const wanted =
     expected ?? /\b(?:expected|must be)(?: of type)? (?:an? )?(\w+)/i.exec(message)?.[1]
-  if (field.isMissing) {
+  if (field === undefined && path.length > 0) {
     const isNamed = wanted !== undefined && typesIn(wanted).length > 0
     return {
       code: 'MISSING_FIELD',
@@ -23,24 +29,10 @@ function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Dr
     }
   }
   const types = wanted === undefined ? [] : typesIn(wanted)
-  const found = typeOf(field.value)
+  const found = typeOf(field)
   return types.length > 0 && wanted !== undefined && !types.includes(found)
     ? { code: 'TYPE_CHANGED', path: at, expected: bare(wanted), found }
-    : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(field.value) }
-}
-
-function fieldIn(
-  value: unknown,
-  path: readonly PropertyKey[],
-): { readonly value: unknown; readonly isMissing: boolean } {
-  let at: unknown = value
-  for (const key of path) {
-    if (at instanceof Map) at = at.get(key)
-    else if (typeof at === 'object' && at !== null && Object.hasOwn(at, key))
-      at = (at as Record<PropertyKey, unknown>)[key]
-    else at = undefined
-  }
-  return { value: at, isMissing: at === undefined && path.length > 0 }
+    : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(field) }
 }
 
 const bare = (expected: string): string => typesIn(expected).join(' | ')
@@ -111,20 +103,18 @@ function checkFields(
   const named = (checked: CheckedValue): CheckedOutput | Promise<CheckedOutput> => {
     if ('value' in checked) return { value, drift: [] }
     const drift = checked.issues.map((issue) => nameDrift(issue, value))
-    if (kind !== undefined || typeof value !== 'string' || !wantsOtherThanText(drift))
-      return { value, drift }
-    // The schema does not expect a string, so this one may be JSON.
+    if (kind !== undefined || typeof value !== 'string') return { value, drift }
+    // If the schema does not expect a string, this one may be JSON.
+    const wantsOther = drift.some(
+      ({ code, path, found }) => code === 'TYPE_CHANGED' && path === '' && found === typeOf(''),
+    )
+    if (!wantsOther) return { value, drift }
     const outcome = parsed(value)
     return outcome.drift.length > 0 ? outcome : checkFields({ kind: 'json', schema }, outcome.value)
   }
   const checked = checkSchema(schema, value)
   return checked instanceof Promise ? checked.then(named) : named(checked)
 }
-
-const wantsOtherThanText = (drift: readonly Drift[]): boolean =>
-  drift.some(({ code, path, found }) => {
-    return code === 'TYPE_CHANGED' && path === '' && found === typeOf('')
-  })
 
 /** The kind of a result. A string is `text` even if it contains JSON. */
 function outputKind(value: unknown): OutputKind {
@@ -133,7 +123,7 @@ function outputKind(value: unknown): OutputKind {
   return isBytes(value) ? 'binary' : 'json'
 }
 
-function describeFault(text: string, error: Error): Pick<Drift, 'code' | 'found'> {
+function describeFault(text: string, { message }: Error): Pick<Drift, 'code' | 'found'> {
   const start = text.search(/\S/)
   if (start < 0) return { code: 'TEXT_WHERE_JSON', found: 'an empty text' }
   if (text.startsWith('```', start))
@@ -147,14 +137,12 @@ function describeFault(text: string, error: Error): Pick<Drift, 'code' | 'found'
       found: inside < 0 ? 'text' : `text, with what may be JSON from character ${inside} on`,
     }
   }
-  return { code: 'INVALID_JSON', found: firstFault(text, error) }
-}
-
-/** V8's messages differ between versions and quote the text, so only the position is used. */
-function firstFault(text: string, { message }: Error): string {
+  // V8's messages differ between versions and quote the text, so only the position is used.
   const end = text.trimEnd().length
   const isOpen = /end of JSON input|Unterminated/.test(message)
   const at = isOpen ? end : Number(/at position (\d+)/.exec(message)?.[1] ?? -1)
-  if (at >= end) return `JSON that is cut off at character ${text.length}`
-  return at < 0 ? 'broken JSON' : `JSON that is broken at character ${at}`
+  if (at >= end)
+    return { code: 'INVALID_JSON', found: `JSON that is cut off at character ${text.length}` }
+  const found = at < 0 ? 'broken JSON' : `JSON that is broken at character ${at}`
+  return { code: 'INVALID_JSON', found }
 }

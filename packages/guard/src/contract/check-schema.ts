@@ -14,19 +14,17 @@ interface Bounded {
 
 let bounded: Bounded | undefined
 
-/** Created on first use, outside of any recording. */
-const makeBounded = (): Bounded =>
-  outsideRuns(() => ({
-    context: vm.createContext({ work: undefined }) as Bounded['context'],
-    script: new vm.Script('work()'),
-  }))
-
 /**
  * Runs a check with a time limit, because some regular expressions take forever on text that a
  * model chooses. Not promised: a limit for synchronous work after an `await`.
  */
 export function boundedCheck<T>(check: () => T): T {
-  const { context, script } = (bounded ??= makeBounded())
+  // Created on first use, outside of any recording.
+  bounded ??= outsideRuns(() => ({
+    context: vm.createContext({ work: undefined }) as Bounded['context'],
+    script: new vm.Script('work()'),
+  }))
+  const { context, script } = bounded
   const around = context.work
   context.work = check
   try {
@@ -115,7 +113,8 @@ function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | U
   try {
     check = compiler(schema)
   } catch (error) {
-    check = { because: 'broken', why: `The JSON Schema is broken: ${reasonOf(error)}.` }
+    const reason = error instanceof Error ? error.message : String(error)
+    check = { because: 'broken', why: `The JSON Schema is broken: ${reason.replace(/\.$/, '')}.` }
   }
   compiled.set(schema, check)
   return check
@@ -156,15 +155,10 @@ function eitherOf(errors: unknown): string | undefined {
   return wanted.includes('') ? undefined : wanted.join(' | ')
 }
 
-const threw = (error: unknown): CheckedValue => ({
-  issues: [{ path: [], message: `cannot be checked: the schema threw ${messageOf(error)}` }],
-})
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-
-const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
+const threw = (error: unknown): CheckedValue => {
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return { issues: [{ path: [], message: `cannot be checked: the schema threw ${what}` }] }
+}
 
 /** Removes members that are undefined, as JSON does. */
 function withoutUndefined(value: unknown): unknown {

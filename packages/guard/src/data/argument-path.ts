@@ -23,7 +23,12 @@ export class ArgumentPath {
   #lookedAt: unknown
 
   constructor(readonly text: string) {
-    this.#parts = partsOf(text)
+    const parts = text === '.' ? [] : (splitPath(text) ?? [])
+    this.#parts = parts.map(({ key, isQuoted }) => {
+      if (!isQuoted && key === '*') return { kind: 'each' }
+      if (!isQuoted && key === '**') return { kind: 'deep' }
+      return { kind: 'key', key, index: /^(?:0|[1-9]\d{0,8})$/.test(key) ? Number(key) : -1 }
+    })
   }
 
   /** The values that `each` visits. Valid until the next `startEvaluation`. */
@@ -44,8 +49,12 @@ export class ArgumentPath {
       const part = parts[index]
       if (part === undefined || value === UNREADABLE) return visit(value, at)
       if (part.kind === 'key') {
-        if (looksThrough(value, part))
-          return eachMember(membersThrough(value), at, (member) => follow(member, index))
+        // Names also apply inside a list or JSON text, because models may send `[{ "amount": 5000 }]`.
+        const parsed = parsedText(value)
+        if (parsed !== undefined || (Array.isArray(value) && part.index < 0)) {
+          const members = parsed === undefined ? value : [parsed]
+          return eachMember(members, at, (member) => follow(member, index))
+        }
         const member = memberOf(value, part)
         at.push(part.key)
         const found = member === undefined ? visit(undefined, at) : follow(member, index + 1)
@@ -83,13 +92,6 @@ export class ArgumentPath {
     return follow(args, 0)
   }
 }
-
-/** Names also apply inside a list or JSON text, because models may send `[{ "amount": 5000 }]`. */
-const looksThrough = (value: unknown, { index }: { readonly index: number }): boolean =>
-  (Array.isArray(value) && index < 0) || parsedText(value) !== undefined
-
-const membersThrough = (value: unknown): unknown =>
-  Array.isArray(value) ? value : [parsedText(value)]
 
 const JSON_TEXT_MAX = 10_000_000
 
@@ -154,15 +156,6 @@ export function pathProblem(text: string): string | undefined {
   const mixed = parts.find(({ key, isQuoted }) => !isQuoted && /^(?!\*\*?$).*\*/.test(key))
   if (mixed) return `"${mixed.key}" in "${text}": \`*\` must be a whole part of a path.`
   return undefined
-}
-
-function partsOf(text: string): Part[] {
-  if (text === '.') return []
-  return (splitPath(text) ?? []).map(({ key, isQuoted }) => {
-    if (!isQuoted && key === '*') return { kind: 'each' }
-    if (!isQuoted && key === '**') return { kind: 'deep' }
-    return { kind: 'key', key, index: /^(?:0|[1-9]\d{0,8})$/.test(key) ? Number(key) : -1 }
-  })
 }
 
 interface SplitPart {

@@ -21,17 +21,13 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
   const reported = usedAmount(usage, base)
   const isClear = attempts === 1 && exitReason !== 'timeout' && exitReason !== 'aborted'
   // Old tapes lack `counted`. This is the maximum.
-  return isClear ? reported : larger(reported, times(base, attempts))
+  const most = { tokens: base.tokens * attempts, nanoUsd: base.nanoUsd * attempts }
+  return isClear ? reported : larger(reported, most)
 }
 
 /** Total usage of a call that exceeded its reservation. */
 export const overuseOf = (reserved: CallUsage | undefined, overused: CallUsage): Amount =>
   sum(amountOf(reserved ?? {}), amountOf(overused))
-
-const times = ({ tokens, nanoUsd }: Amount, count: number): Amount => ({
-  tokens: tokens * count,
-  nanoUsd: nanoUsd * count,
-})
 
 /** Tokens and money as integers, to avoid rounding errors. */
 export interface Amount {

@@ -66,7 +66,8 @@ export class CallQueue {
   ): readonly Permit[] | Promise<readonly Permit[] | undefined> {
     const permits = takeAll(needs, around)
     if (permits !== undefined) return permits
-    const line = around.length > 0 ? this.#inside : this.#lineFor(needs)
+    let line = around.length > 0 ? this.#inside : this.#waiting.get(needs)
+    if (line === undefined) this.#waiting.set(needs, (line = new Set()))
     return new Promise((resolve) => {
       const start = (taken: readonly Permit[]): void => {
         signal?.removeEventListener('abort', leave)
@@ -94,12 +95,6 @@ export class CallQueue {
       next.start(takeAll(next.needs, next.around) ?? [])
       next = this.#next()
     }
-  }
-
-  #lineFor(needs: readonly Semaphore[]): Set<Waiting> {
-    const line = this.#waiting.get(needs) ?? new Set()
-    this.#waiting.set(needs, line)
-    return line
   }
 
   /** The first call that can start now. */

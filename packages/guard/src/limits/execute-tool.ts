@@ -337,7 +337,11 @@ export function isLargerThan(value: unknown, cap: number): boolean {
     if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) left -= object.byteLength
     else if (Array.isArray(object) || object instanceof Set || object instanceof Map) {
       for (const item of object as Iterable<unknown>) if (isOver(item)) break
-    } else if (isPlain(object)) Object.keys(object).some((key) => isMemberOver(object, key))
+    } else {
+      const proto: unknown = Object.getPrototypeOf(object)
+      if (proto === null || proto === Object.prototype)
+        Object.keys(object).some((key) => isMemberOver(object, key))
+    }
     around.pop()
   }
   const isMemberOver = (object: object, key: string): boolean => {
@@ -347,11 +351,6 @@ export function isLargerThan(value: unknown, cap: number): boolean {
     return property !== undefined && 'value' in property && isOver(property.value)
   }
   return isOver(value)
-}
-
-const isPlain = (value: object): boolean => {
-  const proto: unknown = Object.getPrototypeOf(value)
-  return proto === null || proto === Object.prototype
 }
 
 /**

@@ -4,10 +4,6 @@ import { toUsd } from './amount.js'
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`
 const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`
 
-const waitText = (ms: number | undefined): string =>
-  ms === undefined ? 'when running calls have ended' : `in ${seconds(ms)}`
-const roundText = (calls: number): string => (calls === 1 ? 'call' : `${calls} calls`)
-
 /** The rest of a budget, and the part that earlier runs spent. */
 interface Rest {
   readonly left: number
@@ -60,7 +56,7 @@ export const limitErrors = denialTable({
     ruleOf(scope, 'costUsdPerMinute'),
     notStarted(tool),
     `It may cost ${usd(requested)}, but only ${usd(left)} is left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
-    `Call it again ${waitText(waitMs)}, or raise the limit "costUsdPerMinute".`,
+    `Call it again ${waitMs === undefined ? 'when running calls have ended' : `in ${seconds(waitMs)}`}, or raise the limit "costUsdPerMinute".`,
     'cost-per-minute',
   ],
   RESERVE_TOKENS_MISSING: (tool: string, scope: string) => [
@@ -100,7 +96,7 @@ export const limitErrors = denialTable({
   LIMIT_LOOP: (tool: string, round: number, repeats: number) => [
     'limits/repeats',
     notStarted(tool),
-    `The same ${roundText(round)} had the same outcome ${repeats} times in a row.`,
+    `The same ${round === 1 ? 'call' : `${round} calls`} had the same outcome ${repeats} times in a row.`,
     'Use other arguments or another tool.',
     'loop',
   ],

@@ -20,7 +20,13 @@ export function mergeLimits(all: readonly CallLimits[]): CallLimits {
       const value = limits[name]
       if (value !== undefined) merged[name] = Math.min(merged[name] ?? Infinity, value)
     }
-    if (limits.breaker) merged.breaker = stricter(limits.breaker, merged.breaker)
+    const { breaker: own } = limits
+    const { breaker: other = own } = merged
+    if (own && other)
+      merged.breaker = {
+        failures: Math.min(own.failures, other.failures),
+        cooldownMs: Math.max(own.cooldownMs, other.cooldownMs),
+      }
   }
   return merged
 }
@@ -30,11 +36,6 @@ export function mergeReserve(all: readonly Limits[]): Limits['reserve'] {
   const found = all.flatMap(({ reserve }) => reserve ?? [])
   return found.length === 0 ? undefined : combineUsage(found, (values) => Math.max(...values))
 }
-
-const stricter = (a: BreakerLimits, b: BreakerLimits = a): BreakerLimits => ({
-  failures: Math.min(a.failures, b.failures),
-  cooldownMs: Math.max(a.cooldownMs, b.cooldownMs),
-})
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 

@@ -87,7 +87,14 @@ export function retrySafety(error: unknown): RetrySafety {
       if (status === 408 || status === 425) return 'transient'
       return status >= 500 && status !== 501 && status !== 505 ? 'transient' : 'final'
     }
-    const found = ofErrors(link['errors']) ?? ofCode(link)
+    const { errors } = link
+    if (Array.isArray(errors) && errors.length > 0) {
+      // If several addresses were tried, the least safe result applies.
+      const results = errors.map(retrySafety)
+      const leastSafe = ORDER.find((safety) => results.includes(safety))
+      if (leastSafe !== undefined) return leastSafe
+    }
+    const found = ofCode(link)
     if (found !== undefined) return found
   }
   return 'final'
@@ -103,13 +110,6 @@ function statusOf(link: Readonly<Record<string, unknown>>): number | undefined {
     response?.statusCode,
     metadata?.httpStatusCode,
   ].find((value) => typeof value === 'number' && value >= 100 && value < 600) as number | undefined
-}
-
-/** If several addresses were tried, the least safe result applies. */
-function ofErrors(errors: unknown): RetrySafety | undefined {
-  if (!Array.isArray(errors) || errors.length === 0) return undefined
-  const found = errors.map(retrySafety)
-  return ORDER.find((safety) => found.includes(safety))
 }
 
 const ORDER: readonly RetrySafety[] = ['final', 'transient', 'nothing happened']

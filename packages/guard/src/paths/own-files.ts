@@ -53,16 +53,12 @@ export function protectGuard(dir: string | undefined): void {
   const runs = path.join('.retake', 'runs')
   for (const folder of [runs, dir ?? runs]) protectTapes(folder)
   // A sandbox can hide only a folder that exists when it starts.
-  outsideRuns(() => makeFolder(stateFolder()))
+  outsideRuns(() => {
+    const folder = stateFolder()
+    // Without it, approvals fail, because the key cannot be stored.
+    attempt(() => disk.mkdirSync(folder, { recursive: true, mode: 0o700 }))
+  })
   protectOwnFiles(stateFolder(), 'the state of Retake')
-}
-
-function makeFolder(folder: string): void {
-  try {
-    disk.mkdirSync(folder, { recursive: true, mode: 0o700 })
-  } catch {
-    // Approvals then fail, because the key cannot be stored.
-  }
 }
 
 /** A tape folder outside `.retake` may contain files of the program. */
@@ -158,15 +154,14 @@ function ownerOf(absolute: string, access = 'read'): OwnPath | undefined {
   for (const own of ownPaths.values()) {
     if (own.writable !== undefined && access !== 'write' && access !== 'changed') continue
     const location = own.folds ? fold(absolute) : absolute
-    if (own.paths.some((root) => isBelow(location, root) && isOwnIn(own, root, location)))
-      return own
+    const isOwn = own.paths.some((root) => {
+      if (!isBelow(location, root)) return false
+      const entry = path.relative(root, location).split(path.sep, 1)[0] ?? ''
+      return own.writable?.includes(entry) !== true && (!own.isShared || OWN_ENTRY.test(entry))
+    })
+    if (isOwn) return own
   }
   return undefined
-}
-
-function isOwnIn({ isShared, writable }: OwnPath, root: string, location: string): boolean {
-  const entry = path.relative(root, location).split(path.sep, 1)[0] ?? ''
-  return writable?.includes(entry) !== true && (!isShared || OWN_ENTRY.test(entry))
 }
 
 /** The first protected path at or below an entry. */

@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { closestName } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
-import { checkPolicy } from '../policy/policy.js'
-import type { Policy } from '../policy/policy.js'
+import { checkPolicy, type Policy } from '../policy/policy.js'
 import type { DataProblem } from '@retake/engine/schema'
 import { presets } from '../policy/presets.js'
 import { protectOwnFiles } from '../paths/own-files.js'
@@ -36,11 +35,6 @@ async function readPolicyFile(file: string): Promise<PolicyFile> {
     }
   }
   const { parsePolicy } = await import('./parse-policy.js')
-  return parsePolicy(file, read(file))
-}
-
-/** Rejects anything but UTF-8, because a wrongly decoded name would match no tool. */
-function read(file: string): string {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
@@ -53,8 +47,10 @@ function read(file: string): string {
       'Check the path; it is relative to the working directory.',
     )
   }
-  if (isUtf8(bytes)) return bytes.toString()
-  throw policyFileErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  // A wrongly decoded name would match no tool.
+  if (!isUtf8(bytes))
+    throw policyFileErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  return parsePolicy(file, bytes.toString())
 }
 
 export interface LocatedProblem extends DataProblem {
@@ -134,7 +130,8 @@ function expandPresets(data: unknown): {
   const { presets: named, ...rest } = data
   const used: Policy[] = []
   const problems: DataProblem[] = []
-  for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
+  const all = Array.isArray(named) ? (named as readonly unknown[]) : [named]
+  for (const [index, each] of all.entries()) {
     const [name, options] = presetOf(each)
     if (isRecord(each) && Object.keys(each).length > 1) {
       const message = 'It names several presets. Write one entry for each: `- noShell`.'
@@ -143,9 +140,17 @@ function expandPresets(data: unknown): {
     }
     const make = Object.hasOwn(presets, name) ? makers[name] : undefined
     if (make !== undefined) {
-      const { made, wrong } = makePreset(name, () => make(options))
+      let wrong: readonly string[]
+      try {
+        const made = make(options)
+        wrong = checkPolicy(made).map(({ message }) => message)
+        used.push(made)
+      } catch (error) {
+        const isOurs = error instanceof RetakeError
+        const otherwise = `The options of preset "${name}" are missing, or have the wrong type.`
+        wrong = [isOurs ? error.what : otherwise]
+      }
       problems.push(...wrong.map((message) => ({ path: ['presets', index], message })))
-      used.push(...made)
     } else {
       const close = closestName(name, Object.keys(presets))
       const known =
@@ -156,23 +161,6 @@ function expandPresets(data: unknown): {
     }
   }
   return { used, rest, problems }
-}
-
-/** The policy of a preset, or the problem with its options. */
-function makePreset(
-  name: string,
-  make: () => Policy,
-): { readonly made: readonly Policy[]; readonly wrong: readonly string[] } {
-  try {
-    const made = make()
-    return { made: [made], wrong: checkPolicy(made).map(({ message }) => message) }
-  } catch (error) {
-    const wrong =
-      error instanceof RetakeError
-        ? error.what
-        : `The options of preset "${name}" are missing, or have the wrong type.`
-    return { made: [], wrong: [wrong] }
-  }
 }
 
 const makers: Readonly<Record<string, (options: never) => Policy>> = presets

@@ -21,16 +21,9 @@ export function parsePolicy(file: string, text: string): PolicyFile {
     const [message = ''] = wrong.message.split('\n', 1)
     throw policyFileErrors.POLICY_UNREADABLE(at, message, fix)
   }
-  return {
-    file,
-    data: dataOf(file, document),
-    positionOf: (path) => positionIn(document, lines, path),
-  }
-}
-
-function dataOf(file: string, document: Document.Parsed): unknown {
   try {
-    return document.toJS({ maxAliasCount: 100 }) as unknown
+    const data = document.toJS({ maxAliasCount: 100 }) as unknown
+    return { file, data, positionOf: (path) => positionIn(document, lines, path) }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw policyFileErrors.POLICY_UNREADABLE(file, why, 'Write out its aliases (*name).')

@@ -15,15 +15,15 @@ function leavesOf(value: unknown) {
       if (path.length > 0) leaves.push({ path: path.join('.'), value: each })
       return
     }
-    for (const [key, member] of Object.entries(each))
-      look(member, [...path, Array.isArray(each) ? '*' : escaped(key)])
+    for (const [key, member] of Object.entries(each)) {
+      // Escapes characters with a meaning in paths.
+      const escaped = key.replaceAll(/[.*\\]/g, String.raw`\$&`)
+      look(member, [...path, Array.isArray(each) ? '*' : escaped])
+    }
   }
   look(value, [])
   return leaves
 }
-
-/** Escapes characters with a meaning in paths. */
-const escaped = (key: string): string => key.replaceAll(/[.*\\]/g, String.raw`\$&`)
 
 const valuesAt = (value: unknown, path: string): unknown[] =>
   leavesOf(value)
@@ -74,7 +74,9 @@ function beyond(path: string, value: number, others: readonly unknown[]): When[]
 /** The shortest prefix that no other value shares, cut at the end of a word, folder or host. */
 function textConditions(path: string, value: string, others: readonly unknown[]): When[] {
   const texts = others.filter((each) => typeof each === 'string')
-  const start = beginnings(value).find((text) => !texts.some((each) => each.startsWith(text)))
+  const start = [...value.matchAll(/[^\p{L}\p{N}]+|$/gu)]
+    .map(({ index, 0: separator }) => value.slice(0, index + separator.length))
+    .find((text) => text.length > 1 && !texts.some((each) => each.startsWith(text)))
   const longest = Math.max(0, ...texts.map(({ length }) => length))
   return [
     ...(start === undefined || start === value ? [] : [{ [path]: { startsWith: start } }]),
@@ -83,11 +85,6 @@ function textConditions(path: string, value: string, others: readonly unknown[])
       : []),
   ]
 }
-
-const beginnings = (text: string): string[] =>
-  [...text.matchAll(/[^\p{L}\p{N}]+|$/gu)]
-    .map(({ index, 0: separator }) => text.slice(0, index + separator.length))
-    .filter((start) => start.length > 1)
 
 export type Suggestion = NonNullable<ReturnType<typeof suggestRule>>
 

@@ -15,21 +15,16 @@ function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   if (typeof operand !== 'string' && typeof operand !== 'number') return single
   // A tool that accepts a list or an object in place of one value uses all of its members.
   const within = (value: unknown): boolean => {
-    if (isCollection(value)) return [...valuesOf(value)].some(within)
+    if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+      const isKeyed = value instanceof Map || value instanceof Set
+      return (isKeyed ? [...value.values()] : Object.values(value)).some(within)
+    }
     if (single(value) !== NO) return true
     const parsed = parsedText(value)
     return parsed === UNREADABLE || (parsed !== undefined && within(parsed))
   }
   return (value) => single(value) || (within(value) ? UNKNOWN : NO)
 }
-
-const isCollection = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
-
-const valuesOf = (value: object): Iterable<unknown> =>
-  value instanceof Map || value instanceof Set
-    ? (value as Map<unknown, unknown>).values()
-    : Object.values(value)
 
 /** Compares one value with a plain operand. */
 function singleTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
@@ -163,8 +158,12 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
   switch (name) {
     case 'equals':
       return ifThere(equalTest(operand, all.ignoreCase))
-    case 'in':
-      return ifThere(inTest(operand as readonly unknown[], all.ignoreCase))
+    case 'in': {
+      const list = operand as readonly unknown[]
+      const plain = new Set(list.filter((each) => typeof each !== 'object' || each === null))
+      const tests = list.map((each) => equalTest(each, all.ignoreCase))
+      return ifThere((value) => (plain.has(value) ? YES : most(tests, value)))
+    }
     case 'not': {
       const test = compilePredicate(operand as Predicate)
       return (value) => (value === undefined ? UNKNOWN : notFit(test(value)))
@@ -238,12 +237,6 @@ function most(tests: readonly FitTest[], value: unknown): Fit {
     if (fit > found) found = fit
   }
   return found
-}
-
-function inTest(list: readonly unknown[], ignoreCase: boolean | undefined): FitTest {
-  const plain = new Set(list.filter((each) => typeof each !== 'object' || each === null))
-  const tests = list.map((each) => equalTest(each, ignoreCase))
-  return (value) => (plain.has(value) ? YES : most(tests, value))
 }
 
 function containsTest(

@@ -12,9 +12,8 @@ import { ownData } from '../data/own-data.js'
 import { startEvaluation } from '../data/argument-path.js'
 import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import { CallHistory, type LooksBack, type PastCall, wasMade } from './call-history.js'
-import type { Policy } from './policy.js'
 import { describeDenial } from './describe-denial.js'
-import { checkPolicy, namesInRules } from './policy.js'
+import { checkPolicy, namesInRules, type Policy } from './policy.js'
 import { type DataProblem, problemText } from '@retake/engine/schema'
 
 export class PolicyInvalid extends RetakeError {
@@ -193,7 +192,13 @@ export class PolicyRules {
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     const effects = effectBits(call.effects)
     startEvaluation()
-    for (const rule of this.#rulesFor(call.tool)) {
+    let rules = this.#byTool.get(call.tool)
+    if (rules === undefined) {
+      rules = this.rules.filter(({ filter }) => filter.fitsName(call.tool))
+      if (this.#byTool.size >= TOOL_LIMIT) this.#byTool.clear()
+      this.#byTool.set(call.tool, rules)
+    }
+    for (const rule of rules) {
       if (!rule.matches(effects, call.args, history)) continue
       const { verdict, name } = rule
       return verdict === 'allow'
@@ -203,15 +208,6 @@ export class PolicyRules {
     return this.default === 'allow'
       ? ALLOWED
       : { verdict: this.default, denial: describeDenial(this, undefined, call, history) }
-  }
-
-  #rulesFor(tool: string): readonly CompiledRule[] {
-    const known = this.#byTool.get(tool)
-    if (known !== undefined) return known
-    const rules = this.rules.filter(({ filter }) => filter.fitsName(tool))
-    if (this.#byTool.size >= TOOL_LIMIT) this.#byTool.clear()
-    this.#byTool.set(tool, rules)
-    return rules
   }
 }
 
@@ -263,12 +259,16 @@ export function judgeCalls(
   const history = new CallHistory(compiled)
   const underWay = new Set<TimedCall>()
   return calls.map((call) => {
-    for (const each of endedBefore(call.began, underWay)) {
+    const { began } = call
+    const over = [...underWay]
+      .filter(({ ended = Infinity }) => began !== undefined && ended < began)
+      .toSorted((a, b) => (a.ended ?? 0) - (b.ended ?? 0))
+    for (const each of over) {
       underWay.delete(each)
       history.add(each, each)
     }
     const judgement = compiled.judge(call, history)
-    if (call.began === undefined) history.add(call)
+    if (began === undefined) history.add(call)
     else if (wasMade(call)) {
       history.begin(call, call)
       underWay.add(call)
@@ -276,8 +276,3 @@ export function judgeCalls(
     return judgement
   })
 }
-
-const endedBefore = (moment: number | undefined, calls: ReadonlySet<TimedCall>): TimedCall[] =>
-  [...calls]
-    .filter(({ ended = Infinity }) => moment !== undefined && ended < moment)
-    .toSorted((a, b) => (a.ended ?? 0) - (b.ended ?? 0))

@@ -1,6 +1,6 @@
 import { ownFields } from '../data/own-data.js'
 import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
-import { nameTest, type NameTest } from '../data/name-pattern.js'
+import { type Names, nameTest, type NameTest } from '../data/name-pattern.js'
 import type { Effect, GuardVerdict } from '@retake/tape/guards'
 import { ArgumentPath, argumentText, startEvaluation, UNREADABLE } from '../data/argument-path.js'
 import type { CallHistory, Watch } from './call-history.js'
@@ -15,7 +15,6 @@ import {
   type Taint,
   type When,
 } from './policy.js'
-import type { Names } from '../data/name-pattern.js'
 import { eachText, joinedMembers, type TaintSource, type TaintTracker } from './taint-tracker.js'
 
 /** A call as policies see it before it runs. */
@@ -52,12 +51,6 @@ export interface ArgumentTest {
 /** Compiled paths by their text, shared between rules. */
 export type PathList = Map<string, ArgumentPath>
 
-function pathFrom(paths: PathList, text: string): ArgumentPath {
-  let path = paths.get(text)
-  if (path === undefined) paths.set(text, (path = new ArgumentPath(text)))
-  return path
-}
-
 export interface FilterOptions {
   readonly tool: Names
   readonly effect?: Effect | readonly Effect[] | undefined
@@ -81,11 +74,11 @@ export class CallFilter {
     this.fitsName = nameTest(tool)
     this.#effects = bitsOf(effect)
     this.#declared = bitsOf(declares)
-    this.tests = Object.entries(when).map(([path, predicate]) => ({
-      path: pathFrom(paths, path),
-      predicate,
-      test: compilePredicate(predicate),
-    }))
+    this.tests = Object.entries(when).map(([text, predicate]) => {
+      let path = paths.get(text)
+      if (path === undefined) paths.set(text, (path = new ArgumentPath(text)))
+      return { path, predicate, test: compilePredicate(predicate) }
+    })
   }
 
   fits(call: JudgedCall): boolean {

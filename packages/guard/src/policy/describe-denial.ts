@@ -1,7 +1,6 @@
 import { containsSecret, SecretMask } from '@retake/engine/hook'
 import { clipText } from '@retake/tape/format'
-import type { GuardVerdict } from '@retake/tape/guards'
-import type { Denial } from '../denials/guard-error.js'
+import { type Denial, notStarted } from '../denials/guard-error.js'
 import { argumentText, UNREADABLE } from '../data/argument-path.js'
 import type { CallHistory } from './call-history.js'
 import { type ConditionName, conditionsOf } from './compile-predicate.js'
@@ -31,17 +30,10 @@ const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 function isSecretValue(name: string, text: string): boolean {
   const start = text.slice(0, LOOKED_AT)
   const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]
-  return (
-    containsSecret(name, start) ||
-    words.some((word) => TOKEN.test(word)) ||
-    containsProcessSecret(start)
-  )
-}
-
-function containsProcessSecret(text: string): boolean {
+  if (containsSecret(name, start) || words.some((word) => TOKEN.test(word))) return true
   const mask = new SecretMask()
   mask.addEnvironment(process.env)
-  return mask.text(text) !== text
+  return mask.text(start) !== start
 }
 
 /** A value for explanations: on one line, shortened, and hidden if it or its name looks secret. */
@@ -204,6 +196,7 @@ export function describeDenial(
   history: CallHistory,
 ): Denial {
   const { because, code = 'POLICY_DENIED' } = rule?.rule ?? {}
+  const verdict = rule?.verdict ?? policy.default
   const reasons = rule ? reasonsFor(rule, call, history) : []
   const why = [...(because === undefined ? [] : [because]), ...reasons].map(sentence)
   const otherwise = rule
@@ -212,18 +205,16 @@ export function describeDenial(
   return {
     code,
     rule: rule?.name ?? `${policy.name}/default`,
-    what: whatOf(call, rule?.verdict ?? policy.default),
+    what:
+      verdict === 'ask'
+        ? `Tool "${call.tool}" needs approval before it starts.`
+        : notStarted(call.tool),
     why: why.join(' ') || otherwise,
     allowed: allowedInstead(policy, rule, call),
   }
 }
 
 const VERBS = { allow: 'allows', deny: 'denies', ask: 'asks about' }
-
-const whatOf = ({ tool }: JudgedCall, verdict: GuardVerdict): string =>
-  verdict === 'ask'
-    ? `Tool "${tool}" needs approval before it starts.`
-    : `Tool "${tool}" was not started.`
 
 function allowedInstead(
   policy: PolicyRules,

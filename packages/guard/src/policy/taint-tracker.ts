@@ -2,8 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { domainToUnicode } from 'node:url'
 import type { PastCall } from './call-history.js'
 import { parsedText } from '../data/argument-path.js'
-import { nameTest, type NameTest } from '../data/name-pattern.js'
-import type { Names } from '../data/name-pattern.js'
+import { type Names, nameTest, type NameTest } from '../data/name-pattern.js'
 
 /** The part of a trusted result beyond this length counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000
@@ -247,14 +246,24 @@ const bareText = (text: string): string =>
 
 function unwrapped(text: string): string[] {
   const found: string[] = []
-  if (text.includes('%') || text.includes('+')) found.push(urlDecoded(text))
+  if (text.includes('%') || text.includes('+'))
+    found.push(
+      text
+        .replaceAll('+', ' ')
+        .replaceAll(/%u([\da-f]{4})/gi, fromPoint)
+        .replaceAll(/(?:%[\da-f]{2})+/gi, (run) =>
+          Buffer.from(run.replaceAll('%', ''), 'hex').toString(),
+        ),
+    )
   if (/u\+[\da-f]{4}/i.test(text)) found.push(text.replaceAll(/u\+([\da-f]{4,6})/gi, fromPoint))
   if (text.includes('\\'))
     found.push(jsonUnescaped(text), text.replaceAll(/\\([\da-f]{1,6})\s?/gi, fromPoint))
   if (text.includes('&')) found.push(htmlUnescaped(text))
   if (/=[\dA-F]{2}/i.test(text)) found.push(quotedPrintableDecoded(text))
   if (/xn--/i.test(text)) found.push(text.replaceAll(/[\w.-]*xn--[\w.-]+/gi, domainToUnicode))
-  found.push(...fromCodes(text))
+  const codes = text.match(/\b\d{2,6}(?:[\s,;:.|/_-]+\d{2,6}){7,}/g) ?? []
+  for (const run of codes)
+    found.push((run.match(/\d+/g) ?? []).map((code) => characterOf(Number(code)) ?? '').join(''))
   const compact = text.replaceAll(/\s+/g, '')
   for (const source of compact === text ? [text] : [text, compact]) {
     const runs = source.match(/[\w+/-]{16,}={0,2}/g) ?? []
@@ -301,14 +310,6 @@ function readable(bytes: Buffer): string[] {
   return [text]
 }
 
-const urlDecoded = (text: string): string =>
-  text
-    .replaceAll('+', ' ')
-    .replaceAll(/%u([\da-f]{4})/gi, fromPoint)
-    .replaceAll(/(?:%[\da-f]{2})+/gi, (run) => {
-      return Buffer.from(run.replaceAll('%', ''), 'hex').toString()
-    })
-
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
 
 const jsonUnescaped = (text: string): string =>
@@ -334,13 +335,6 @@ const quotedPrintableDecoded = (text: string): string =>
     .replaceAll(/(?:=[\dA-F]{2})+/gi, (run) =>
       Buffer.from(run.replaceAll('=', ''), 'hex').toString(),
     )
-
-function fromCodes(text: string): string[] {
-  const runs = text.match(/\b\d{2,6}(?:[\s,;:.|/_-]+\d{2,6}){7,}/g) ?? []
-  return runs.map((run) =>
-    (run.match(/\d+/g) ?? []).map((code) => characterOf(Number(code)) ?? '').join(''),
-  )
-}
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',

@@ -46,7 +46,21 @@ export class CallLedger {
   /** With `isNestedOnly`, ignores calls of the agent itself, because the session serves those. */
   addTape(tape: Tape, { isNestedOnly = false } = {}): void {
     for (const call of readGuards(tape).calls) {
-      if (call.isNested || !isNestedOnly) this.#add(tape.run.id, call)
+      if (!call.isNested && isNestedOnly) continue
+      const { intent, facts, state } = call
+      const { guard, fingerprint, occurrence, within } = intent
+      const key = `${guardedCallKey(fingerprint, occurrence, within)} ${guard}`
+      const known = this.#calls.get(key)
+      if (known?.facts?.status === 'done') continue
+      // A call that did not run changes nothing.
+      const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
+      if (!wasStarted && state !== 'done' && known !== undefined) continue
+      if (facts === undefined && state !== 'in doubt') continue
+      this.#calls.set(key, {
+        ...call,
+        facts: facts && isWithoutResult(facts, call.error) ? undefined : facts,
+        from: facts?.served ?? { run: tape.run.id, seq: call.resultSeq ?? call.callSeq },
+      })
     }
   }
 
@@ -66,23 +80,6 @@ export class CallLedger {
 
   inDoubt(): readonly EarlierCall[] {
     return [...this.#calls.values()].filter(({ facts }) => facts === undefined)
-  }
-
-  #add(run: string, call: GuardedCallOnTape): void {
-    const { intent, facts, state } = call
-    const { guard, fingerprint, occurrence, within } = intent
-    const key = `${guardedCallKey(fingerprint, occurrence, within)} ${guard}`
-    const known = this.#calls.get(key)
-    if (known?.facts?.status === 'done') return
-    // A call that did not run changes nothing.
-    const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
-    if (!wasStarted && state !== 'done' && known !== undefined) return
-    if (facts === undefined && state !== 'in doubt') return
-    this.#calls.set(key, {
-      ...call,
-      facts: facts && isWithoutResult(facts, call.error) ? undefined : facts,
-      from: facts?.served ?? { run, seq: call.resultSeq ?? call.callSeq },
-    })
   }
 }
 
@@ -136,8 +133,12 @@ function findRun(dir: string, name: string, resume: true | string): string | und
 /** Runs in a folder that have this name and a guard of this name, latest first. */
 function runsOf(dir: string, name: string, since = ''): readonly Tape[] {
   const found: Tape[] = []
+  const files = attempt(() => readdirSync(dir), [])
+    .filter((file) => file.endsWith('.tape'))
+    .toSorted()
+    .toReversed()
   // Ids start with the time, to the second.
-  for (const file of tapesIn(dir)) {
+  for (const file of files) {
     const second = secondOf(file)
     if (second < secondOf(since)) break
     const last = found.at(-1)
@@ -147,12 +148,6 @@ function runsOf(dir: string, name: string, since = ''): readonly Tape[] {
   }
   return found.toSorted((a, b) => b.run.startedAt - a.run.startedAt)
 }
-
-const tapesIn = (dir: string): string[] =>
-  attempt(() => readdirSync(dir), [])
-    .filter((file) => file.endsWith('.tape'))
-    .toSorted()
-    .toReversed()
 
 const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
 
@@ -180,8 +175,8 @@ const NOTHING_IN_IT: ReadonlySet<string> = new Set([
   'TAPE_IS_DIRECTORY',
 ])
 
-function startOf(file: string): string {
-  try {
+const startOf = (file: string): string =>
+  attempt(() => {
     const fd = openSync(file, 'r')
     try {
       const bytes = Buffer.alloc(4096)
@@ -189,10 +184,7 @@ function startOf(file: string): string {
     } finally {
       closeSync(fd)
     }
-  } catch {
-    return ''
-  }
-}
+  }, '')
 
 /** True if a run ended without an error. Without a seal, it was killed before its end. */
 function isComplete(tape: Tape): boolean {
@@ -256,7 +248,11 @@ export class EarlierRuns {
     for (let attempt = 0; ; attempt += 1) {
       const found = findRun(dir, name, resume)
       if (found === undefined) return undefined
-      const lock = TapeLock.take(rootOf(found))
+      // The lock of the first run covers all runs that continue it.
+      const first = linksOf(openTape(found)).at(-1)
+      const lock = TapeLock.take(
+        first ? path.join(path.dirname(found), `${first.run}.tape`) : found,
+      )
       try {
         // The previous owner of the lock may have continued the run.
         if (attempt < 3 && findRun(dir, name, resume) !== found) {
@@ -315,12 +311,6 @@ export const resumedBy = new WeakMap<Session, EarlierRuns>()
 const settled = new WeakSet<CallWithoutResult>()
 
 export const settleDoubt = (call: CallWithoutResult): void => void settled.add(call)
-
-/** The tape of the first run. Its lock covers all runs that continue it. */
-function rootOf(file: string): string {
-  const first = linksOf(openTape(file)).at(-1)
-  return first === undefined ? file : path.join(path.dirname(file), `${first.run}.tape`)
-}
 
 /** The runs that a run continues, latest first. */
 const linksOf = (tape: Tape): readonly ResumedRun[] =>

@@ -3,29 +3,27 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { GuardEnvironment } from '@retake/tape/guards'
+import { attempt } from '@retake/tape/format'
 import { foldersAbove } from '@retake/runner/sandbox'
 
 /**
  * Revision and branch of a folder's repository. Reads `.git` itself, because git would run code that
  * a tool may have configured there.
  */
-export function gitState(folder: string): GuardEnvironment['git'] {
-  try {
+export const gitState = (folder: string): GuardEnvironment['git'] =>
+  attempt(() => {
     const found = findGit(folder)
     if (found === undefined) return undefined
     const { gitDir } = found
     const head = readFileSync(path.join(gitDir, 'HEAD'), 'utf8').trim()
     const ref = /^ref: (.+)$/.exec(head)?.[1]
-    const revision = ref === undefined ? head : resolveRef(gitDir, commonDir(gitDir), ref)
+    const revision = ref === undefined ? head : resolveRef(gitDir, ref)
     if (revision === undefined || !/^[\da-f]{40,64}$/.test(revision)) return undefined
     return {
       revision,
       ...(ref?.startsWith('refs/heads/') === true && { branch: ref.slice('refs/heads/'.length) }),
     }
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Finds `.git`, which is a file in a worktree. */
 function findGit(folder: string): { readonly root: string; readonly gitDir: string } | undefined {
@@ -42,12 +40,9 @@ const upwards = (folder: string): string[] => [
   ...foldersAbove(path.resolve(folder)),
 ]
 
-function commonDir(gitDir: string): string {
-  const file = path.join(gitDir, 'commondir')
-  return existsSync(file) ? path.resolve(gitDir, readFileSync(file, 'utf8').trim()) : gitDir
-}
-
-function resolveRef(gitDir: string, common: string, ref: string): string | undefined {
+function resolveRef(gitDir: string, ref: string): string | undefined {
+  const link = path.join(gitDir, 'commondir')
+  const common = existsSync(link) ? path.resolve(gitDir, readFileSync(link, 'utf8').trim()) : gitDir
   for (const dir of [gitDir, common]) {
     const file = path.join(dir, ref)
     if (existsSync(file)) return readFileSync(file, 'utf8').trim()
@@ -63,37 +58,34 @@ function resolveRef(gitDir: string, common: string, ref: string): string | undef
 const taken = new Map<string, GuardEnvironment>()
 
 /** Versions and hashes of the environment; no values of variables. Read once per folder. */
-export function environment(folder = workingFolder()): GuardEnvironment {
-  let found = taken.get(folder)
-  if (found === undefined) taken.set(folder, (found = look(folder)))
-  return found
-}
-
-/** The working directory may have been removed. */
-function workingFolder(): string {
-  try {
-    return process.cwd()
-  } catch {
-    return path.parse(process.execPath).root
-  }
-}
-
-function look(folder: string): GuardEnvironment {
+export function environment(
+  // The working directory may have been removed.
+  folder = attempt(() => process.cwd(), path.parse(process.execPath).root),
+): GuardEnvironment {
+  const known = taken.get(folder)
+  if (known !== undefined) return known
   const git = gitState(folder)
   const lockfile = findLockfile(folder)
   // Versions of this package and of the engine.
-  const versions: Record<string, string> = {}
-  for (const url of [import.meta.url, import.meta.resolve('@retake/tape')]) {
-    const found = packageOf(url)
-    if (found !== undefined) versions[found.name] = found.version
-  }
-  return {
+  const retake: Record<string, string> = {}
+  for (const url of [import.meta.url, import.meta.resolve('@retake/tape')])
+    attempt(() => {
+      const file = foldersAbove(fileURLToPath(url))
+        .map((each) => path.join(each, 'package.json'))
+        .find((each) => existsSync(each))
+      if (file === undefined) return
+      const found = JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string }
+      retake[found.name] = found.version
+    })
+  const state: GuardEnvironment = {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
-    retake: versions,
+    retake,
     ...(git && { git }),
     ...(lockfile && { lockfile }),
   }
+  taken.set(folder, state)
+  return state
 }
 
 const LOCKFILES = [
@@ -105,8 +97,9 @@ const LOCKFILES = [
   'bun.lockb',
 ]
 
-function findLockfile(folder: string): GuardEnvironment['lockfile'] {
-  try {
+/** Undefined if there is none, or if it cannot be read. */
+const findLockfile = (folder: string): GuardEnvironment['lockfile'] =>
+  attempt(() => {
     const top = findGit(folder)?.root
     for (const at of upwards(folder)) {
       const name = LOCKFILES.find((each) => existsSync(path.join(at, each)))
@@ -116,21 +109,5 @@ function findLockfile(folder: string): GuardEnvironment['lockfile'] {
       }
       if (at === top) return undefined
     }
-  } catch {
-    // The lockfile cannot be read.
-  }
-  return undefined
-}
-
-function packageOf(url: string): { name: string; version: string } | undefined {
-  try {
-    const file = foldersAbove(fileURLToPath(url))
-      .map((each) => path.join(each, 'package.json'))
-      .find((each) => existsSync(each))
-    return file === undefined
-      ? undefined
-      : (JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string })
-  } catch {
     return undefined
-  }
-}
+  })

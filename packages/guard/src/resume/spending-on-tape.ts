@@ -179,8 +179,11 @@ export class SpendingOnTape {
   #ofCalls(isMeant: (call: GuardedCallOnTape) => boolean, until?: number): Spent[] {
     const spent: Spent[] = []
     for (const call of this.#read.calls) {
-      const { intent, facts, tool } = call
-      if (intent.guard !== this.#guard || !isMeant(call) || !wasStarted(call)) continue
+      const { intent, facts, tool, state } = call
+      if (intent.guard !== this.#guard || !isMeant(call)) continue
+      const isServed = facts?.served !== undefined
+      const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
+      if (isServed || !wasStarted) continue
       const { overused } = facts ?? {}
       spent.push({
         tool,
@@ -203,7 +206,3 @@ export class SpendingOnTape {
     return this.#hasGap ? undefined : this.#tape.run.startedAt + at
   }
 }
-
-/** True if the tool was started or may have been. */
-const wasStarted = ({ facts, state }: GuardedCallOnTape): boolean =>
-  facts === undefined ? state === 'in doubt' : facts.attempts !== 0 && facts.served === undefined

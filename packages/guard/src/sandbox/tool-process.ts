@@ -53,8 +53,15 @@ export function sandboxedTool(
   if (missing !== undefined && sandbox !== 'best-effort')
     throw new GuardError(guardErrors.SANDBOX_MISSING(name, missing))
   let recent: Enclosure | undefined
-  const enclosureFor = (scopes: readonly Scopes[]): Enclosure =>
-    recent !== undefined && isRecent(recent, scopes) ? recent : (recent = enclose(scopes, code))
+  // Inspecting folders, tapes and sockets costs more than a call, so calls share it for a moment.
+  const enclosureFor = (scopes: readonly Scopes[]): Enclosure => {
+    const isRecent = recent?.scopes === scopes && performance.now() - recent.at < RECENT_MS
+    if (isRecent && recent?.confinement.cwd === process.cwd()) return recent
+    // The working directory is the same, so that relative paths mean the same to tool and guard.
+    const confinement = confinementOf(scopes, process.cwd())
+    const key = `${code}\n${JSON.stringify([confinement, outsideSockets(confinement)])}`
+    return (recent = { scopes, at: performance.now(), confinement, key })
+  }
   return (args, context) => {
     const bounds = currentBounds()
     return outsideRuns(() => {
@@ -76,17 +83,6 @@ interface Enclosure {
   readonly confinement: Confinement
   readonly key: string
 }
-
-function enclose(scopes: readonly Scopes[], code: string): Enclosure {
-  // The working directory is the same, so that relative paths mean the same to tool and guard.
-  const confinement = confinementOf(scopes, process.cwd())
-  const key = `${code}\n${JSON.stringify([confinement, outsideSockets(confinement)])}`
-  return { scopes, at: performance.now(), confinement, key }
-}
-
-/** Inspecting folders, tapes and sockets costs more than a call, so calls share the result for a moment. */
-const isRecent = ({ at, confinement, scopes }: Enclosure, current: readonly Scopes[]): boolean =>
-  scopes === current && performance.now() - at < RECENT_MS && confinement.cwd === process.cwd()
 
 const RECENT_MS = 20
 
@@ -142,7 +138,13 @@ class ToolProcess {
     this.#channel = this.#child.stdio[CHANNEL_FD] as unknown as net.Socket
     receiveFrames(
       this.#channel,
-      (reply) => this.#take(reply),
+      (reply) => {
+        // Any code in the sandbox may have sent it.
+        if (!isObject(reply)) return
+        if (this.#printed) process.stderr.write(this.#printed)
+        this.#printed = undefined
+        this.#receive(reply)
+      },
       () => this.end(),
     )
     const pipe = this.#child.stdio[GATEWAY_FD]
@@ -154,14 +156,6 @@ class ToolProcess {
     this.#child.once('error', (error) => this.#ended(error))
     this.#child.once('exit', (code, signal) => this.#exited(options.name, code, signal))
     this.#setReferenced(false)
-  }
-
-  /** Handles a reply, which any code in the sandbox may have sent. */
-  #take(reply: unknown): void {
-    if (!isObject(reply)) return
-    if (this.#printed) process.stderr.write(this.#printed)
-    this.#printed = undefined
-    this.#receive(reply)
   }
 
   #exited(name: string, code: number | null, signal: NodeJS.Signals | null): void {
@@ -261,7 +255,11 @@ function startChild(options: ToolProcessOptions): ChildProcess {
   ]
   const isClosed = confinement.network === 'closed'
   const args = [file, exported, isClosed ? String(GATEWAY_FD) : '']
-  const env = environment(limits.env ?? [])
+  const env: NodeJS.ProcessEnv = Object.fromEntries(
+    [...VARIABLES, ...(limits.env ?? [])].flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    ),
+  )
   const stdio = ['ignore', 'inherit', 'pipe', 'pipe', isClosed ? 'pipe' : 'ignore'] as const
   const writable = confinement.write ?? confinement.read
   const files = [file, ...preloadsIn(node)].flatMap((each) => toolCode(each, writable))
@@ -341,13 +339,6 @@ const NODE_THREADS = 16
 /** Environment variables that every tool gets. Others may be secrets. */
 const VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS']
 
-const environment = (more: readonly string[]): NodeJS.ProcessEnv =>
-  Object.fromEntries(
-    [...VARIABLES, ...more].flatMap((name) =>
-      process.env[name] === undefined ? [] : [[name, process.env[name]]],
-    ),
-  )
-
 /** The error of a tool. If a refusal cut a connection, it becomes the cause. */
 function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
   const refused = bounds.flatMap((each) => each.blocked).at(-1)
@@ -389,7 +380,11 @@ function openGateway(pipe: Duplex, bounds: () => readonly CallBounds[]): void {
   session.on('error', () => {})
   session.on('stream', (inner: http2.ServerHttp2Stream, headers) => {
     inner.on('error', () => {})
-    const { host, port } = endpointIn(headers[':authority'])
+    // `example.com:443` or `[::1]:80`.
+    const { ':authority': authority = '' } = headers
+    const at = authority.lastIndexOf(':')
+    const host = authority.slice(0, at).replace(/^\[(.*)\]$/, '$1')
+    const port = Number(authority.slice(at + 1))
     allowed(bounds(), host, port)
       .then((address) => connect(inner, address, port))
       // `blocked` of the call lists the refusal.
@@ -406,15 +401,6 @@ function connect(inner: http2.ServerHttp2Stream, host: string, port: number): vo
   })
   outer.on('error', () => inner.close(http2.constants.NGHTTP2_CONNECT_ERROR))
   inner.once('close', () => outer.destroy())
-}
-
-/** Parses `example.com:443` or `[::1]:80`. */
-function endpointIn(authority = ''): { host: string; port: number } {
-  const at = authority.lastIndexOf(':')
-  return {
-    host: authority.slice(0, at).replace(/^\[(.*)\]$/, '$1'),
-    port: Number(authority.slice(at + 1)),
-  }
 }
 
 /** Throws if a scope refuses. Returns the checked address, so that the name is not resolved again. */

@@ -2,8 +2,7 @@ import { printJson } from '@retake/runner/terminal'
 import type { Verb } from '@retake/runner/command-line'
 import { openTape } from '@retake/tape/node'
 import { auditRun } from './guard-audit.js'
-import { copyShipped, type ShippedFolder } from '@retake/runner/demo'
-import { Tour } from '@retake/runner/demo'
+import { copyShipped, Tour } from '@retake/runner/demo'
 
 export default {
   arguments: '',
@@ -24,7 +23,14 @@ one and run it with \`retake record\`. No key is needed.`,
     const tape = openTape(first.tape)
     tour.lines(`$ retake replay ${tape.run.id}`)
     const { identical, receipt } = await tour.replay(tape, first)
-    tour.lines('', ...nextSteps(folder, tape.run.id))
+    const [run, { where }] = [tape.run.id, folder]
+    const next = [
+      [`retake guard audit ${run}${where}`, 'which rule decided what'],
+      [`retake show ${run}${where}`, 'its steps'],
+      [`retake ui${where}`, 'see all of this in the browser'],
+      [`retake record${where} ${folder.pathOf(POLICY)}`, 'run it again, after a change'],
+    ]
+    tour.lines('', ...next.map(([command = '', what]) => `${command.padEnd(38)}  ${what}`))
     if (options.json)
       printJson({
         policy: { run: tape.run.id, states: statesOf(first.tape) },
@@ -37,16 +43,6 @@ one and run it with \`retake record\`. No key is needed.`,
 
 const POLICY = 'policy.ts'
 const CONTRACT = 'contract.ts'
-
-function nextSteps(folder: ShippedFolder, run: string): string[] {
-  const { where } = folder
-  return [
-    [`retake guard audit ${run}${where}`, 'which rule decided what'],
-    [`retake show ${run}${where}`, 'its steps'],
-    [`retake ui${where}`, 'see all of this in the browser'],
-    [`retake record${where} ${folder.pathOf(POLICY)}`, 'run it again, after a change'],
-  ].map(([command = '', what]) => `${command.padEnd(38)}  ${what}`)
-}
 
 const statesOf = (tape: string): string[] =>
   auditRun(openTape(tape)).calls.map(({ tool, state }) => `${tool}: ${state}`)

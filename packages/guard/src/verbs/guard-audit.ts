@@ -1,5 +1,4 @@
-import { writeReport } from '@retake/runner/command-line'
-import { DIR_OPTION, type Verb } from '@retake/runner/command-line'
+import { DIR_OPTION, FOUND, type Verb, writeReport } from '@retake/runner/command-line'
 import {
   fromHere,
   type Look,
@@ -12,8 +11,6 @@ import {
   linesOf,
 } from '@retake/runner/terminal'
 import path from 'node:path'
-import { FOUND } from '@retake/runner/command-line'
-
 import {
   attempt,
   errorName,

@@ -1,4 +1,4 @@
-import { DIR_OPTION, type Options, usageError, type Verb } from '@retake/runner/command-line'
+import { DIR_OPTION, FOUND, type Options, usageError, type Verb } from '@retake/runner/command-line'
 import {
   type Look,
   painter,
@@ -19,17 +19,9 @@ import {
 import { checkPolicyFile, loadPolicy } from '../policy-files/load-policy.js'
 import { type Suggestion, suggestRule } from '../policy-files/suggest-rule.js'
 import { policyFileErrors } from '../policy-files/policy-file-errors.js'
-import { FOUND } from '@retake/runner/command-line'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
 import { plural } from '@retake/tape/present'
-
-const suggestionJson = ({ blocks, alsoBlocks, evidence, ...rest }: Suggestion): unknown => ({
-  ...rest,
-  blocks: callJson(blocks),
-  alsoBlocks: alsoBlocks.map(callJson),
-  evidence: evidence.map(({ here, ...each }) => ({ ...each, here: plainValue(here) })),
-})
 
 const callJson = ({ run, step, isNested, tool, args, status }: RecordedCall) => ({
   run,
@@ -179,7 +171,14 @@ function suggest(name: string, options: Options): number {
   )
   const suggestion = suggestRule(run, label, passing)
   if (suggestion === undefined) throw policyFileErrors.RULE_NOT_FOUND(run.id, label, passing.length)
-  if (options.json) printJson(suggestionJson(suggestion))
+  const { blocks, alsoBlocks, evidence, ...rest } = suggestion
+  if (options.json)
+    printJson({
+      ...rest,
+      blocks: callJson(blocks),
+      alsoBlocks: alsoBlocks.map(callJson),
+      evidence: evidence.map(({ here, ...each }) => ({ ...each, here: plainValue(here) })),
+    })
   else {
     // The rule goes to stdout as YAML, to be pasted into a policy; the evidence goes to stderr.
     console.log(stringify([suggestion.rule]).trimEnd())

@@ -183,15 +183,11 @@ export class Postgres {
 
   /** Process id in the lock file, if that process is a PostgreSQL in our folder. */
   #runningPid(): number | undefined {
-    try {
-      const [pid = '', folder] = readFileSync(
-        path.join(this.#data, 'postmaster.pid'),
-        'utf8',
-      ).split('\n')
+    return attempt(() => {
+      const text = readFileSync(path.join(this.#data, 'postmaster.pid'), 'utf8')
+      const [pid = '', folder] = text.split('\n')
       return isRunning(Number(pid)) && folder === this.#data ? Number(pid) : undefined
-    } catch {
-      return undefined
-    }
+    })
   }
 
   async #start(): Promise<void> {
@@ -267,7 +263,10 @@ export class Postgres {
   }
 }
 
-const isAlive = (pid: number): boolean => isRunning(pid) && !isZombie(pid)
+/** False for a zombie process. */
+const isAlive = (pid: number): boolean =>
+  isRunning(pid) &&
+  !attempt(() => /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8')), false)
 
 /** Also true for a zombie process. */
 function isRunning(pid: number): boolean {
@@ -278,9 +277,6 @@ function isRunning(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
-
-const isZombie = (pid: number): boolean =>
-  attempt(() => /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8')), false)
 
 /** A folder whose path is short enough: a socket path has at most 107 bytes. */
 function socketFolder(folder: string): string {

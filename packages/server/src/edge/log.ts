@@ -31,7 +31,10 @@ export class Log {
   #line(level: string, message: string, fields: Fields): void {
     const time = new Date().toISOString()
     const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-    const parts = given.map(([name, value]) => `${name}=${shown(String(value))}`)
+    const parts = given.map(([name, value]) => {
+      const text = String(value)
+      return `${name}=${/[\s"]/.test(text) ? JSON.stringify(text) : text}`
+    })
     const line =
       this.format === 'json'
         ? JSON.stringify({ time, level, message, ...Object.fromEntries(given) })
@@ -42,5 +45,3 @@ export class Log {
     this.write(`${line.replaceAll(/\p{Cc}/gu, '?')}\n`)
   }
 }
-
-const shown = (value: string): string => (/[\s"]/.test(value) ? JSON.stringify(value) : value)

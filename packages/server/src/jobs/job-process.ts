@@ -199,9 +199,8 @@ async function ended(
       } catch {
         // The process has ended.
       }
-    const used = { memoryBytes, processes }
-    if (used.memoryBytes > limits.memoryBytes) stop('memory')
-    if (used.processes > limits.processes) stop('processes')
+    if (memoryBytes > limits.memoryBytes) stop('memory')
+    if (processes > limits.processes) stop('processes')
     // A folder that somebody removed must not end the worker.
     const free =
       disk === undefined
@@ -250,17 +249,16 @@ class Tail {
 }
 
 /** Child processes; empty if the process has ended. */
-function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
-        .split(' ')
-        .flatMap((each) => (each.trim() === '' ? [] : [Number(each)])),
-    )
-  } catch {
-    return []
-  }
-}
+const childrenOf = (pid: number): number[] =>
+  attempt(
+    () =>
+      readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+        readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+          .split(' ')
+          .flatMap((each) => (each.trim() === '' ? [] : [Number(each)])),
+      ),
+    [],
+  )
 
 function filesInMemory(pid: number): number {
   let sum = 0

@@ -91,21 +91,19 @@ export class JobQueue {
 
   /** Takes the next job in fair order. Calls run one at a time, so that each sees the last one's effect. */
   take(mayRunCode: boolean): Promise<{ readonly org: string; readonly id: string } | undefined> {
-    const taken = this.#fetching.then(() => this.#take(mayRunCode))
+    const filter = mayRunCode ? {} : { minPriority: PRIORITY.readsOnly }
+    const taken = this.#fetching.then(async () => {
+      for (const org of fairOrder(await this.loads(), this.#lastTurn)) {
+        await this.#prepare(org)
+        const [job] = await this.boss.fetch(org, { batchSize: 1, ...filter })
+        if (job === undefined) continue
+        this.#lastTurn.set(org, ++this.#turns)
+        return { org, id: job.id }
+      }
+      return undefined
+    })
     this.#fetching = taken.catch(() => {})
     return taken
-  }
-
-  async #take(mayRunCode: boolean) {
-    const filter = mayRunCode ? {} : { minPriority: PRIORITY.readsOnly }
-    for (const org of fairOrder(await this.loads(), this.#lastTurn)) {
-      await this.#prepare(org)
-      const [job] = await this.boss.fetch(org, { batchSize: 1, ...filter })
-      if (job === undefined) continue
-      this.#lastTurn.set(org, ++this.#turns)
-      return { org, id: job.id }
-    }
-    return undefined
   }
 
   async loads(): Promise<OrgLoad[]> {

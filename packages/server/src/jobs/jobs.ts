@@ -365,7 +365,13 @@ export class TeamJobs {
     if (row === undefined) return false
     const job = jobOf(row)
     if (row.startedAt !== null && now - Date.parse(row.startedAt) > timeLimitMs(job) + 30_000) {
-      await this.finish(ticket, { error: tookTooLong(job) })
+      await this.finish(ticket, {
+        error: {
+          code: 'JOB_TIMED_OUT',
+          what: 'The job was stopped.',
+          why: `It took longer than ${kindOfJob(job.kind).minutes} minutes.`,
+        },
+      })
       return false
     }
     const worker = this.#workers.get(row.worker ?? '')
@@ -559,12 +565,6 @@ const jobActor = (org: string, { kind, createdBy }: TeamJob): Actor => ({
 })
 
 const timeLimitMs = ({ kind }: TeamJob): number => kindOfJob(kind).minutes * 60_000
-
-const tookTooLong = ({ kind }: TeamJob): NonNullable<JobResult['error']> => ({
-  code: 'JOB_TIMED_OUT',
-  what: 'The job was stopped.',
-  why: `It took longer than ${kindOfJob(kind).minutes} minutes.`,
-})
 
 const jobOf = ({ org: _org, releases: _releases, ...job }: JobRow): TeamJob => job
 

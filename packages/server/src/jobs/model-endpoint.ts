@@ -184,7 +184,8 @@ export class ModelEndpoints {
     const model = allowed(models, call.model ?? 'unknown')
     const reserved = likelyCost(model, request.body)
     const month = thisMonth()
-    const book = (usd: number): Promise<void> => this.#book(actor, { month, job, usd })
+    const book = (usd: number): Promise<void> =>
+      this.database.inOrg(actor, (rows) => add(rows, actor.org, { month, job, usd }))
     await this.#reserve(actor, endpoint, { month, job, usd: reserved })
     const search = target?.searchParams.get('alt') === 'sse' ? '?alt=sse' : ''
     const url = `${baseUrl}/${route.path}${search}`
@@ -253,10 +254,6 @@ export class ModelEndpoints {
     })
   }
 
-  async #book(actor: Actor, booking: Booking): Promise<void> {
-    await this.database.inOrg(actor, (rows) => add(rows, actor.org, booking))
-  }
-
   async spentBy(actor: Actor, job: string): Promise<number> {
     return this.database.inOrg(actor, async (rows) => (await spent(rows, '', job)).job)
   }
@@ -299,16 +296,14 @@ interface Booking {
 
 const thisMonth = (): string => new Date().toISOString().slice(0, 7)
 
-async function spent(rows: OrgRows, month: string, job = '') {
-  const row = await rows
+const spent = (rows: OrgRows, month: string, job = '') =>
+  rows
     .selectFrom('modelSpending')
     .select([
       sql<number>`coalesce(sum(usd) filter (where month = ${month}), 0)`.as('month'),
       sql<number>`coalesce(sum(usd) filter (where job = ${job}), 0)`.as('job'),
     ])
     .executeTakeFirstOrThrow()
-  return row
-}
 
 async function add(rows: OrgRows, org: string, { month, job, usd }: Booking): Promise<void> {
   await rows

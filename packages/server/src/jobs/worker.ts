@@ -1,4 +1,4 @@
-import { Deadline, parseJson } from '@retake/tape/format'
+import { attempt, Deadline, parseJson } from '@retake/tape/format'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -369,9 +369,14 @@ export class Worker {
     const { folders, code, gate, limits, signal } = given
     const { command, forwarder } = this.#options.parts
     const [node = '', ...entry] = command
+    // The folder where the run was recorded, if the bundle contains it.
+    const { cwd } = openOwnTape(path.join(folders.runs, `${given.run}.tape`)).details
+    const isThere = Object.keys(code).some(
+      (folder) => cwd === folder || cwd?.startsWith(`${folder}/`) === true,
+    )
     return this.#runner.run({
       command: [node, ...(gate === undefined ? [] : [`--import=${forwarder}`]), ...entry, ...args],
-      cwd: this.#cwdOf(folders.runs, given.run, code) ?? '/retake/out',
+      cwd: (isThere ? cwd : undefined) ?? '/retake/out',
       folders: {
         '/tmp': folders.tmp,
         '/retake': folders.state,
@@ -390,15 +395,6 @@ export class Worker {
       limits,
       signal,
     })
-  }
-
-  /** The folder where the run was recorded, if the bundle contains it. */
-  #cwdOf(runs: string, run: string, code: Readonly<Record<string, string>>): string | undefined {
-    const { cwd } = openOwnTape(path.join(runs, `${run}.tape`)).details
-    const isThere = Object.keys(code).some(
-      (folder) => cwd === folder || cwd?.startsWith(`${folder}/`) === true,
-    )
-    return isThere ? cwd : undefined
   }
 
   // Results
@@ -507,8 +503,8 @@ const QUIET = { throwIfNoEntry: false } as const
 const GIT_ARCHIVE = 'git.tar.gz'
 
 /** The first bytes of a file that untrusted code may have written; empty if it is missing. */
-function readStart(file: string, max: number): string {
-  try {
+const readStart = (file: string, max: number): string =>
+  attempt(() => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const buffer = Buffer.alloc(max)
@@ -516,10 +512,7 @@ function readStart(file: string, max: number): string {
     } finally {
       closeSync(fd)
     }
-  } catch {
-    return ''
-  }
-}
+  }, '')
 
 /** The error or hint for a job that lacked a model. */
 function missingModel(end: CommandEnd, isMissing: boolean): Pick<JobResult, 'error' | 'hint'> {

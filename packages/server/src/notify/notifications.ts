@@ -12,7 +12,7 @@ import type { TeamApprovals } from '../runs/approvals.js'
 import type { ServerKeys, SignedTokens } from '../storage/server-keys.js'
 import { checkPublic, postSigned } from '../edge/outside-request.js'
 import { audit } from '../database/audit.js'
-import type { Actor, TeamRunRow, NoticeEvent, Notice, Webhook } from '../database/tables.js'
+import type { Actor, NoticeEvent, Notice, Webhook } from '../database/tables.js'
 
 export const EVENTS = {
   failure: 'A run failed',
@@ -81,8 +81,16 @@ export class Notifications {
     }
     this.#stops.push(
       runs.watch(({ org, project, kind, row, isNewCluster }) => {
-        if (kind === 'pushed' && row !== undefined && row.status !== 'done')
-          publish(org, project, (slug) => failureNotice(slug, row, isNewCluster === true))
+        if (kind !== 'pushed' || row === undefined || row.status === 'done') return
+        const isNew = isNewCluster === true
+        publish(org, project, (slug) => ({
+          event: isNew ? 'cluster' : 'failure',
+          project: slug,
+          run: row.id,
+          title: isNew ? `New kind of failure in ${slug}` : `A run in ${slug} failed`,
+          text: `${row.name}: ${row.failure ?? row.status}`.slice(0, 1000),
+          path: `${slug}/runs/${encodeURIComponent(row.id)}`,
+        }))
       }),
       jobs.watch(({ org, job }) => {
         const { kind, state, result, run } = job
@@ -140,11 +148,13 @@ export class Notifications {
       const hooks = await rows.selectFrom('webhook').select(['id', 'events']).execute()
       const id = newId('n')
       const isUrgent = notice.event === 'approval'
+      const today = new Date(now).setUTCHours(DIGEST_HOUR, 0, 0, 0)
+      const nextDigest = today > now ? today : today + 86_400_000
       const deliveries = [
         ...members.flatMap(({ id: user }) => {
           const mode = modes(user, notice.event)
           if (mode === 'none') return []
-          const due = mode === 'daily' ? nextDigest(now) : isUrgent ? now : now + GATHER_MS
+          const due = mode === 'daily' ? nextDigest : isUrgent ? now : now + GATHER_MS
           return [{ channel: 'mail', target: user, dueAt: timeText(due) }]
         }),
         ...hooks
@@ -431,17 +441,6 @@ interface StoredNotice extends Notice {
   readonly at: string
 }
 
-function failureNotice(project: string, row: TeamRunRow, isNewCluster: boolean): Notice {
-  return {
-    event: isNewCluster ? 'cluster' : 'failure',
-    project,
-    run: row.id,
-    title: isNewCluster ? `New kind of failure in ${project}` : `A run in ${project} failed`,
-    text: `${row.name}: ${row.failure ?? row.status}`.slice(0, 1000),
-    path: `${project}/runs/${encodeURIComponent(row.id)}`,
-  }
-}
-
 async function modesOf(rows: OrgRows) {
   const chosen = await rows
     .selectFrom('notificationChoice')
@@ -450,10 +449,4 @@ async function modesOf(rows: OrgRows) {
   const modes = new Map(chosen.map((each) => [`${each.userId} ${each.event}`, each.mode]))
   return (user: string, event: NoticeEvent): NoticeMode =>
     (modes.get(`${user} ${event}`) as NoticeMode | undefined) ?? DEFAULT_MODES[event]
-}
-
-function nextDigest(now: number): number {
-  const at = new Date(now)
-  at.setUTCHours(DIGEST_HOUR, 0, 0, 0)
-  return at.getTime() > now ? at.getTime() : at.getTime() + 86_400_000
 }

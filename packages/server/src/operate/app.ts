@@ -1,7 +1,6 @@
 import { RetakeError } from '@retake/engine/errors'
 import { securityHeaders, isSecret, RateLimit, viewerAssets, viewerStyleName } from '@retake/web'
 import { type Context, Hono } from 'hono'
-import type { Database } from '../database/database.js'
 import { explainFailure, httpStatus, isDiskFull, serverErrors } from '../edge/errors.js'
 import { diskSpace, LOW_BYTES } from '../http/disk-space.js'
 import { checkMetricsReader, routeOf } from '../http/metrics.js'
@@ -112,7 +111,12 @@ async function answerError(
   c: Context<ServerEnv>,
   { log, layout, database, runs }: ScreenParts,
 ): Promise<Response> {
-  const error = await failureOf(thrown, database)
+  let error = explainFailure(thrown)
+  // Libraries may hide the cause. If the database does not respond, that is the cause.
+  if (!(error instanceof RetakeError))
+    await database.ping().catch((reason: unknown) => {
+      error = reason
+    })
   const status = httpStatus(error)
   // So that the next attempt succeeds.
   if (isDiskFull(error)) void runs.cache.makeRoom().catch(() => {})
@@ -162,16 +166,6 @@ function explained(error: unknown, id: string) {
     why: `This is a bug in Retake; see request ${id} in the server log.`,
     fix: 'Please report it.',
   }
-}
-
-/** Libraries may hide the cause. If the database does not respond, that is the cause. */
-async function failureOf(thrown: unknown, database: Database): Promise<unknown> {
-  const error = explainFailure(thrown)
-  if (error instanceof RetakeError) return error
-  return database.ping().then(
-    () => error,
-    (reason: unknown) => reason,
-  )
 }
 
 /** The share of successful runs as an SVG image, without user-supplied text. */

@@ -4,7 +4,6 @@ import {
   copyFile,
   link,
   mkdir,
-  open,
   readdir,
   readFile,
   rename,
@@ -23,6 +22,7 @@ import type { ownerAccess } from '../database/database.js'
 import { migrations, type Roles } from '../database/schema.js'
 import { serverErrors } from '../edge/errors.js'
 import { fileDigest, hashed } from '../runs/run-cache.js'
+import { syncToDisk } from '../storage/blob-store.js'
 import { ServerKeys } from '../storage/server-keys.js'
 
 /**
@@ -102,15 +102,8 @@ export async function writeBackup(source: BackupSource, folder: string): Promise
       blobs: files ?? (source.blobs === 's3' ? 's3' : 'not included'),
     }
     await writeFile(path.join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
-    for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.']) {
-      const handle = await open(path.join(draft, name), 'r')
-      try {
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-    }
-
+    for (const name of [DATABASE_FILE, MANIFEST_FILE, 'server.json', '.'])
+      await syncToDisk(path.join(draft, name))
     await rename(draft, folder)
     return { folder, rows, files: files?.files ?? 0 }
   } catch (error) {
@@ -146,8 +139,11 @@ class BlobCopy {
   }
 
   async copy(): Promise<void> {
-    for (const name of await filesBelow(this.#source)) {
-      const from = path.join(this.#source, name)
+    const options = { recursive: true, withFileTypes: true } as const
+    for (const entry of await readdir(this.#source, options).catch(() => [])) {
+      if (!entry.isFile() || entry.name.endsWith('.tmp')) continue
+      const from = path.join(entry.parentPath, entry.name)
+      const name = path.relative(this.#source, from).replaceAll(path.sep, '/')
       const found = await stat(from).catch(() => undefined)
       if (found === undefined || this.#copied.get(name)?.inode === found.ino) continue
       const sha256 = await this.#copyFile(name, from)
@@ -177,14 +173,6 @@ class BlobCopy {
     await writeFile(this.#list, text)
     return { files: lines.length, sha256: createHash('sha256').update(text).digest('hex') }
   }
-}
-
-async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  return entries
-    .filter((each) => each.isFile() && !each.name.endsWith('.tmp'))
-    .map((each) => path.relative(folder, path.join(each.parentPath, each.name)))
-    .map((each) => each.replaceAll(path.sep, '/'))
 }
 
 // Rows
@@ -280,7 +268,12 @@ async function* dumpLines(
       await client.query('close backup')
       if (org !== undefined) await client.query('set local role none')
     }
-  for (const sequence of await sequencesOf(client)) {
+  const { rows: sequences } = await client.query<{ sequence: string }>(`
+    select pg_get_serial_sequence(c.oid::regclass::text, a.attname) as sequence
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = c.oid
+    where n.nspname in ('auth', 'retake') and a.attidentity <> '' and not a.attisdropped`)
+  for (const { sequence } of sequences) {
     const { rows } = await client.query<{ value: string }>(
       `select last_value::text as value from ${sequence}`,
     )
@@ -380,15 +373,6 @@ async function loadRows(database: BackupDatabase, file: string): Promise<number>
     await client.query('commit')
     return count
   })
-}
-
-async function sequencesOf(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query<{ sequence: string }>(`
-    select pg_get_serial_sequence(c.oid::regclass::text, a.attname) as sequence
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      join pg_attribute a on a.attrelid = c.oid
-    where n.nspname in ('auth', 'retake') and a.attidentity <> '' and not a.attisdropped`)
-  return rows.map(({ sequence }) => sequence)
 }
 
 // Restoring

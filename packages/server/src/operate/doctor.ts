@@ -152,12 +152,11 @@ async function checkMail(settings: Settings, report: Report): Promise<void> {
   }
   if (settings.smtpUrl !== undefined && settings.mailFrom.endsWith('@localhost'))
     report(`emails are sent from ${settings.mailFrom}; set RETAKE_MAIL_FROM to a real address`)
-  if (settings.smtpUrl === undefined && isPublic(settings))
+  const { host, url } = settings
+  const isPublic = !isLoopback(host) || (url !== undefined && !isLoopback(url.hostname))
+  if (settings.smtpUrl === undefined && isPublic)
     report('sign-in links are only written to the log; set RETAKE_SMTP_URL or RETAKE_OIDC_ISSUER')
 }
-
-const isPublic = ({ host, url }: Settings): boolean =>
-  !isLoopback(host) || (url !== undefined && !isLoopback(url.hostname))
 
 async function checkAddress(settings: Settings, report: Report): Promise<void> {
   const { url, host } = settings

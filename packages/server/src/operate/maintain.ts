@@ -68,7 +68,12 @@ export function restore(settings: Settings, log: Log, folder: string): Promise<R
     try {
       const address = await databaseAddress(at, log, closing)
       const owner = ownerAccess(address)
-      if (await hasSchema(owner)) throw serverErrors.DATABASE_NOT_EMPTY()
+      await owner.asOwner(async (client) => {
+        const { rows } = await client.query<{ found: boolean }>(
+          `select exists (select from information_schema.schemata where schema_name = 'retake') as found`,
+        )
+        if (rows[0]?.found === true) throw serverErrors.DATABASE_NOT_EMPTY()
+      })
       const keys = ServerKeys.open(data)
       const known = { migrations: migrations.slice(0, schema) }
       const database = await Database.open(address, keys, known)
@@ -83,14 +88,6 @@ export function restore(settings: Settings, log: Log, folder: string): Promise<R
     }
   })
 }
-
-const hasSchema = (owner: ReturnType<typeof ownerAccess>): Promise<boolean> =>
-  owner.asOwner(async (client) => {
-    const { rows } = await client.query<{ found: boolean }>(
-      `select exists (select from information_schema.schemata where schema_name = 'retake') as found`,
-    )
-    return rows[0]?.found === true
-  })
 
 export interface ReindexedOrganization {
   readonly organization: string

@@ -26,21 +26,21 @@ export function parseRunQuery(text: string, now = Date.now()): RunQuery {
   let since: string | undefined
   for (const part of text.split(/\s+/).filter((each) => each !== '')) {
     const [, name = '', value = ''] = /^(\w+):(.+)$/s.exec(part) ?? []
-    if (name === 'since') since = timeText(now - ageMs(value))
-    else if (FIELDS.includes(name as FieldName)) fields.push({ name: name as FieldName, value })
+    if (name === 'since') {
+      const [, amount = '', unit = ''] = /^(\d{1,4})([mhdw])$/.exec(value) ?? []
+      if (amount === '')
+        throw serverErrors.REQUEST_INVALID(
+          'The search',
+          '`since:` needs an age such as `2h` or `7d`.',
+        )
+      since = timeText(now - Number(amount) * (UNITS[unit] ?? 0))
+    } else if (FIELDS.includes(name as FieldName)) fields.push({ name: name as FieldName, value })
     else words.push(...wordsOf(part))
   }
   return { fields, words: words.slice(0, WORDS_MAX), ...(since && { since }) }
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3 }
-
-function ageMs(text: string): number {
-  const [, amount = '', unit = ''] = /^(\d{1,4})([mhdw])$/.exec(text) ?? []
-  if (amount === '')
-    throw serverErrors.REQUEST_INVALID('The search', '`since:` needs an age such as `2h` or `7d`.')
-  return Number(amount) * (UNITS[unit] ?? 0)
-}
 
 /** A query for the matching runs of a project, newest first. */
 export function matchingRuns(rows: OrgRows, project: string, { fields, words, since }: RunQuery) {

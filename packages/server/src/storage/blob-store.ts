@@ -43,13 +43,13 @@ class FolderStore implements ObjectStore {
     } finally {
       await rm(draft, { force: true })
     }
-    await syncFolder(path.dirname(this.#path(key)))
+    await syncToDisk(path.dirname(this.#path(key)))
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
     const draft = await this.#draft(key, one(bytes))
     await rename(draft, this.#path(key))
-    await syncFolder(path.dirname(this.#path(key)))
+    await syncToDisk(path.dirname(this.#path(key)))
   }
 
   async #draft(key: string, bytes: AsyncIterable<Uint8Array>): Promise<string> {
@@ -96,8 +96,9 @@ class FolderStore implements ObjectStore {
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
+/** Waits until a file or folder is on disk. */
+export async function syncToDisk(location: string): Promise<void> {
+  const handle = await open(location, 'r')
   try {
     await handle.sync()
   } finally {

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { types } from 'node:util'
 import { flagBits, isNodesOwn, opensForWriting, outsideRuns, type Undo } from '@retake/engine/hook'
 import { isOwnEntry } from '../../paths/own-files.js'
+import { attempt } from '@retake/tape/format'
 import { statOf } from '@retake/runner/sandbox'
 import { currentBounds } from '../../bounds/current-bounds.js'
 import { FileCheck, isCode, Pins } from './file-check.js'
@@ -20,7 +21,14 @@ export const hasBinding = (): boolean => binding !== undefined
  * because module loaders call them for every folder.
  */
 export function patchFileBinding(): Undo {
-  const found = (binding = bindingOf())
+  const owner = process as unknown as { binding?: (name: string) => Record<string, Native> }
+  const { noDeprecation } = process
+  // `process.binding` is deprecated, but nothing else gives access to the binding.
+  process.noDeprecation = true
+  const found = attempt(() => outsideRuns(() => owner.binding?.('fs')))
+  if (noDeprecation === undefined) Reflect.deleteProperty(process, 'noDeprecation')
+  else process.noDeprecation = noDeprecation
+  binding = found
   if (found === undefined) return () => {}
   const names = Object.keys(BINDING_PLANS).filter((name) => name in found)
   const natives = names.map((name) => [name, found[name] as Native] as const)
@@ -117,18 +125,3 @@ function withoutOwn(folder: string, listing: unknown): unknown {
 }
 
 const isPath = (value: unknown): boolean => typeof value === 'string' || types.isUint8Array(value)
-
-function bindingOf(): Record<string, Native> | undefined {
-  const owner = process as unknown as { binding?: (name: string) => Record<string, Native> }
-  const { noDeprecation } = process
-  // `process.binding` is deprecated, but nothing else gives access to the binding.
-  process.noDeprecation = true
-  try {
-    return outsideRuns(() => owner.binding?.('fs'))
-  } catch {
-    return undefined
-  } finally {
-    if (noDeprecation === undefined) Reflect.deleteProperty(process, 'noDeprecation')
-    else process.noDeprecation = noDeprecation
-  }
-}

@@ -74,18 +74,14 @@ function checkCall(check: FileCheck, name: string, given: readonly unknown[]): v
   }
   if (TAKES_DESCRIPTOR.test(name)) return
   if (name === 'glob') return checkGlob(check, given)
-  const plan =
-    check.session === undefined && hasBinding()
-      ? LOOKS[name]
-      : (FILE_PLANS[name] ?? unplanned(name))
+  const onlyLooks = check.session === undefined && hasBinding()
+  const plan = onlyLooks ? LOOKS[name] : FILE_PLANS[name]
+  if (plan === undefined && !onlyLooks)
+    throw new Error(`Retake invariant broken: fs.${name} has no bounds`)
   if (plan === undefined) return check.bounds.forEach((each) => each.checkOver())
   const args = [...given]
   if (name === 'loadEnvFile') args[0] ??= '.env'
   if (readPaths(check, name, args)) plan(new Pins(check, false), args)
-}
-
-function unplanned(name: string): never {
-  throw new Error(`Retake invariant broken: fs.${name} has no bounds`)
 }
 
 /** Checks the folder where a search starts. Folders below are checked when they are read. */
@@ -142,15 +138,12 @@ export function checkHanded({ bounds }: FileCheck, fd: number): boolean {
 }
 
 /** Undefined on systems without `/proc`. */
-function accessMode(fd: number): number | undefined {
-  try {
+const accessMode = (fd: number): number | undefined =>
+  attempt(() => {
     const info = outsideRuns(() => disk.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))
     const [, flags = ''] = /^flags:\s*(\d+)$/m.exec(info) ?? []
     return Number.parseInt(flags, 8) & ACCESS_MODE
-  } catch {
-    return undefined
-  }
-}
+  })
 
 const ACCESS_MODE = 3
 
@@ -161,14 +154,11 @@ function isConnection(fd: number, isLogging: boolean): boolean {
 }
 
 /** The path behind a descriptor; undefined for sockets and pipes. */
-function pathOf(fd: number): string | undefined {
-  try {
+const pathOf = (fd: number): string | undefined =>
+  attempt(() => {
     const location = disk.readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '')
     return location.startsWith('/') ? location : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Checks functions outside `node:fs` that use files. Native add-ons are not covered. */
 export const patchOtherFileFunctions = (): Undo =>
@@ -202,9 +192,14 @@ function checkClass(
   name: string,
   inspect: (check: FileCheck, first: unknown) => void,
 ): Undo {
-  const owner = quietly(() => process.getBuiltinModule(from)) as
-    | Record<string, Function>
-    | undefined
+  const { emitWarning } = process
+  let owner: Record<string, Function> | undefined
+  process.emitWarning = () => {}
+  try {
+    owner = process.getBuiltinModule(from) as typeof owner
+  } finally {
+    process.emitWarning = emitWarning
+  }
   const Native = owner?.[name]
   if (owner === undefined || Native === undefined) return () => {}
   const Checked = new Proxy(Native, {
@@ -215,14 +210,4 @@ function checkClass(
     },
   })
   return replaceClass([owner], name, Checked)
-}
-
-function quietly<T>(load: () => T): T {
-  const { emitWarning } = process
-  process.emitWarning = () => {}
-  try {
-    return load()
-  } finally {
-    process.emitWarning = emitWarning
-  }
 }

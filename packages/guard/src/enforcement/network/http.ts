@@ -340,9 +340,10 @@ function hopsWithin(
 ): Pick<RequestInit, 'dispatcher'> {
   divideSharedPool()
   const given = (init as { dispatcher?: Dispatcher } | undefined)?.dispatcher
+  // The dispatcher that was passed to the constructor of the request.
   const dispatcher =
     given ??
-    ofRequest(input) ??
+    (isRequest(input) ? (symbolProperty(input, 'dispatcher') as Dispatcher) : undefined) ??
     SHARED.map((key) => globals[key]).find((each) => each !== undefined)
   if (dispatcher === undefined) return {}
   let from: URL | undefined
@@ -358,11 +359,6 @@ function hopsWithin(
     return dispatcher.dispatch(options, handler)
   })
   return { dispatcher: checked } as unknown as Pick<RequestInit, 'dispatcher'>
-}
-
-/** The dispatcher that was passed to the constructor of a request. */
-function ofRequest(input: FetchInput): Dispatcher | undefined {
-  return isRequest(input) ? (symbolProperty(input, 'dispatcher') as Dispatcher) : undefined
 }
 
 /** The part of undici's dispatcher interface that is used here. */
@@ -428,20 +424,20 @@ function withDispatch(
   return changed
 }
 
+/** A new pool with the same options. Dispatchers other than agents, such as mocks, stay shared. */
 function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
   const innermost = bounds.at(-1)
   if (innermost === undefined) return shared
   let pool = byCall.get(innermost)
-  if (pool === undefined) byCall.set(innermost, (pool = newPoolLike(shared)))
-  return pool
-}
-
-/** A new pool with the same options. Dispatchers other than agents, such as mocks, stay shared. */
-function newPoolLike(shared: Dispatcher): Dispatcher {
+  if (pool !== undefined) return pool
+  pool = shared
   const { constructor } = shared as { constructor: Function }
-  if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
-  const given = symbolProperty(shared, 'options') as object | undefined
-  return Reflect.construct(constructor, given ? [{ ...given }] : []) as Dispatcher
+  if (/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) {
+    const given = symbolProperty(shared, 'options') as object | undefined
+    pool = Reflect.construct(constructor, given ? [{ ...given }] : []) as Dispatcher
+  }
+  byCall.set(innermost, pool)
+  return pool
 }
 
 interface UndiciRequest {
@@ -491,8 +487,12 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
     (message) => {
       const { request, socket } = message as { request: UndiciRequest; socket: net.Socket }
       const bounds = boundsOf.get(request)
-      if (bounds === undefined) lendTo(request, socket)
-      else judge(bounds, request, socket)
+      if (bounds !== undefined) return judge(bounds, request, socket)
+      // Other code sends a request on a connection that a guarded call opened.
+      announceRequest(socket, [], { isSecure: false, host: '' })
+      if (!isOfCall(socket)) return
+      lentFor.set(request, socket)
+      lend(socket, true)
     },
   ],
   ['undici:request:trailers', giveBack],
@@ -509,14 +509,6 @@ function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: ne
   })
   if (refusal) socket.destroy(refusal)
   else announceRequest(socket, bounds, peerOf(url))
-}
-
-/** Other code sends a request on a connection that a guarded call opened. */
-function lendTo(request: UndiciRequest, socket: net.Socket): void {
-  announceRequest(socket, [], { isSecure: false, host: '' })
-  if (!isOfCall(socket)) return
-  lentFor.set(request, socket)
-  lend(socket, true)
 }
 
 function giveBack(message: unknown): void {

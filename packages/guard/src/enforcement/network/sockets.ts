@@ -156,8 +156,12 @@ export function connectWithin(
   const [host, port] = [given || 'localhost', Number(number)]
   const refusal = refusalIn(() => {
     for (const each of bounds) {
-      if (pipe) checkPipe(each, pipe, isHttp)
-      else {
+      if (pipe) {
+        // The name of an abstract socket starts with a null byte and is not a path.
+        const location = pipe.startsWith('\0') ? pipe : path.resolve(pipe)
+        each.network((scope) => scope.checkSocket(location))
+        if (!isHttp) each.network((scope) => scope.checkRaw(location))
+      } else {
         each.host(host, port, !isHttp)
         // An address is not looked up, so it is checked here.
         if (net.isIP(host) > 0) each.address(host, port, host)
@@ -184,13 +188,6 @@ export function connectWithin(
   return native.call(socket, Object.create(options, { lookup: checked }) as object, callback)
 }
 
-function checkPipe(bounds: CallBounds, pipe: string, isHttp: boolean): void {
-  // The name of an abstract socket starts with a null byte and is not a path.
-  const location = pipe.startsWith('\0') ? pipe : path.resolve(pipe)
-  bounds.network((scope) => scope.checkSocket(location))
-  if (!isHttp) bounds.network((scope) => scope.checkRaw(location))
-}
-
 type Listen = (this: net.Server, ...args: unknown[]) => net.Server
 
 /** A guarded call with a network scope may not listen. Without one, its server ends with the call. */
@@ -202,9 +199,10 @@ export function patchListening(): Undo {
     const refusal = refusalIn(() => {
       checkListening(bounds)
       // A local socket is an entry of a folder.
-      const [first] = args as [string | { readonly path?: unknown } | undefined]
-      const pipe = typeof first === 'string' && Number.isNaN(Number(first)) ? first : pathIn(first)
-      if (pipe !== undefined && !pipe.startsWith('\0'))
+      const [first] = args
+      const { path: named } = (first ?? {}) as { readonly path?: unknown }
+      const pipe = typeof first === 'string' && Number.isNaN(Number(first)) ? first : named
+      if (typeof pipe === 'string' && !pipe.startsWith('\0'))
         for (const each of bounds) each.file('write', pipe)
     })
     if (refusal) {
@@ -217,11 +215,6 @@ export function patchListening(): Undo {
     })
     return native.apply(this, args)
   })
-}
-
-function pathIn(options: unknown): string | undefined {
-  const { path: pipe } = (options ?? {}) as { readonly path?: unknown }
-  return typeof pipe === 'string' ? pipe : undefined
 }
 
 function checkListening(bounds: readonly CallBounds[]): void {

@@ -13,8 +13,13 @@ import {
 } from '@retake/engine/hook'
 import { type CallBounds, endWith } from '../../bounds/call-bounds.js'
 import { type Command, confinementOf } from '../../bounds/scopes.js'
-import { sandboxMissing, startConfined } from '@retake/runner/sandbox'
-import { endById, endDescendants, endWithDescendants } from '@retake/runner/sandbox'
+import {
+  endById,
+  endDescendants,
+  endWithDescendants,
+  sandboxMissing,
+  startConfined,
+} from '@retake/runner/sandbox'
 import { checkFirst, currentBounds } from '../../bounds/current-bounds.js'
 import { processDenials } from '../../denials/scope-denials.js'
 import { checkHanded } from '../files/file-calls.js'
@@ -78,8 +83,9 @@ export function boundOptions<Options extends SpawnOptions>(
   const { stdio } = options
   // Entries of callers, or normalized by Node.
   for (const [index, each] of (Array.isArray(stdio) ? (stdio as unknown[]) : []).entries()) {
-    const fd = each === 'inherit' ? index : typeof each === 'number' ? each : descriptorIn(each)
-    if (fd === undefined || fd <= 2) continue
+    const { fd: handed } = (each ?? {}) as { readonly fd?: unknown }
+    const fd = each === 'inherit' ? index : typeof each === 'number' ? each : handed
+    if (typeof fd !== 'number' || fd <= 2) continue
     if (checkHanded(new FileCheck(bounds), fd)) continue
     for (const call of bounds)
       if (!call.hasOpened(fd))
@@ -87,11 +93,6 @@ export function boundOptions<Options extends SpawnOptions>(
   }
 
   return checked
-}
-
-function descriptorIn(entry: unknown): number | undefined {
-  const { fd } = (entry ?? {}) as { readonly fd?: unknown }
-  return typeof fd === 'number' ? fd : undefined
 }
 
 /** Bounds of processes that were checked and are about to start. */
@@ -108,7 +109,19 @@ export function spawnWithin(
   const handle = (child as unknown as { _handle?: object })._handle
   if (handle !== undefined) checkedHandles.set(handle, bounds)
   const started = start(checked)
-  boundChild(bounds, child, checked.detached === true)
+  const { pid } = child
+  const isDetached = checked.detached === true
+  if (pid === undefined) return started
+  for (const each of bounds) each.processes.add(pid)
+  const release = endWith(bounds, () => {
+    if (child.pid === undefined) return
+    endWithDescendants(child)
+    if (isDetached) outsideRuns(() => endById(-pid))
+  })
+  child.once('exit', () => {
+    release()
+    for (const each of bounds) each.processes.delete(pid)
+  })
   return started
 }
 
@@ -128,10 +141,6 @@ type SpawnList = [file: string, ...unknown[]]
 const SPAWN_LIST = ['file', 'args', 'cwd', 'envPairs', 'stdio', 'flags', 'uid', 'gid']
 
 const isListed = (args: SpawnArguments): args is SpawnList => typeof args[0] === 'string'
-const fromList = (list: SpawnList): NativeSpawnOptions => {
-  const entries = SPAWN_LIST.map((name, index) => [name, list[index]])
-  return Object.fromEntries(entries) as NativeSpawnOptions
-}
 
 function patchHandle(): Undo {
   const child = new (ChildProcess as unknown as new () => { _handle?: object })()
@@ -142,7 +151,8 @@ function patchHandle(): Undo {
   const undoSpawn = replace(handle, 'spawn', function (this: object, ...args: SpawnArguments) {
     const bounds = checkedHandles.get(this) ?? currentBounds()
     if (bounds.length === 0) return native.apply(this, args) as unknown
-    const options = isListed(args) ? fromList(args) : args[0]
+    const entries = SPAWN_LIST.map((name, index) => [name, args[index]])
+    const options = isListed(args) ? (Object.fromEntries(entries) as NativeSpawnOptions) : args[0]
     const checked = checkedHandles.has(this) ? options : boundOptions(bounds, options)
     return spawnConfined(
       bounds,
@@ -183,23 +193,6 @@ function patchSyncBinding(): Undo {
   } catch {
     return () => {}
   }
-}
-
-function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetached: boolean): void {
-  const { pid } = child
-  if (pid === undefined) return
-  for (const each of bounds) each.processes.add(pid)
-  const release = endWith(bounds, () => {
-    // Ends a program and, if it is detached, its process group.
-    const { pid } = child
-    if (pid === undefined) return
-    endWithDescendants(child)
-    if (isDetached) outsideRuns(() => endById(-pid))
-  })
-  child.once('exit', () => {
-    release()
-    for (const each of bounds) each.processes.delete(pid)
-  })
 }
 
 function commandOf(options: SpawnOptions, [argv0, ...args]: readonly string[]): Command {

@@ -6,8 +6,7 @@ import { serverErrors } from '../../edge/errors.js'
 import { checkEmail, cookiePrefix } from '../../people/accounts.js'
 import { checkRate, type ServerEnv } from '../access.js'
 import { readText } from '../api.js'
-import type { ScreenParts } from './layout.js'
-import { field, postForm } from './layout.js'
+import { field, postForm, type ScreenParts } from './layout.js'
 import { audit } from '../../database/audit.js'
 
 export async function readForm(c: Context<ServerEnv>): Promise<URLSearchParams> {

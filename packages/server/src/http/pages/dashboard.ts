@@ -3,8 +3,7 @@ import { plural } from '@retake/tape/present'
 import type { TeamJobs } from '../../jobs/jobs.js'
 import type { Organization } from '../../people/accounts.js'
 import type { DayActivity } from '../../runs/team-runs.js'
-import type { ScreenParts } from './layout.js'
-import { count, duration, type Html, moment, money, htmlTable } from './layout.js'
+import { count, duration, type Html, moment, money, htmlTable, type ScreenParts } from './layout.js'
 import { jobBadge } from './job-item.js'
 import type { Actor, StoredProject } from '../../database/tables.js'
 
@@ -25,7 +24,12 @@ export async function dashboard(
     approvals.list(actor),
     jobs.list(actor),
   ])
-  const days = everyDay(activity, since)
+  // Days without runs are not in the database.
+  const days = Array.from({ length: DAYS }, (_, index): DayActivity => {
+    const day = new Date(since.getTime() + index * DAY_MS).toISOString().slice(0, 10)
+    const none = { day, runs: 0, failed: 0, costUsd: 0, p50Ms: 0, p95Ms: 0 }
+    return activity.find((each) => each.day === day) ?? none
+  })
   const waiting = requests.filter(({ state }) => state === 'waiting')
   const slugOf = (id: string): string => projects.find((each) => each.id === id)?.slug ?? ''
   const total = (of: (day: DayActivity) => number): number =>
@@ -136,15 +140,6 @@ function workers(jobs: TeamJobs): Html {
       ['Sandbox', (each) => (each.hasSandbox ? 'yes' : html`<span class="warning">no</span>`)],
       ['Last seen', (each) => moment(new Date(each.seenAt))],
     ])}`
-}
-
-/** Adds days without runs, which are not in the database. */
-function everyDay(activity: readonly DayActivity[], since: Date): DayActivity[] {
-  return Array.from({ length: DAYS }, (_, index) => {
-    const day = new Date(since.getTime() + index * DAY_MS).toISOString().slice(0, 10)
-    const none = { day, runs: 0, failed: 0, costUsd: 0, p50Ms: 0, p95Ms: 0 }
-    return activity.find((each) => each.day === day) ?? none
-  })
 }
 
 const [WIDTH, HEIGHT] = [DAYS * 10, 36]

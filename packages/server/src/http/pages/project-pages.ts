@@ -8,7 +8,6 @@ import { serverErrors } from '../../edge/errors.js'
 import type { Organization } from '../../people/accounts.js'
 import type { LiveRun, TeamRuns } from '../../runs/team-runs.js'
 import type { Member, ServerEnv } from '../access.js'
-import type { ScreenParts } from './layout.js'
 import { needed, readForm, fieldValue } from './account-pages.js'
 import { jobItem } from './job-item.js'
 import {
@@ -21,6 +20,7 @@ import {
   money,
   postButton,
   postForm,
+  type ScreenParts,
 } from './layout.js'
 import type { Actor, TeamJob, StoredProject, TeamRunRow } from '../../database/tables.js'
 

@@ -7,7 +7,6 @@ import { MODEL_PROVIDERS, modelLines, parseModels } from '../../jobs/model-endpo
 import { DEFAULT_MODES, EVENTS, isNoticeEvent, MODES } from '../../notify/notifications.js'
 import type { Organization } from '../../people/accounts.js'
 import type { ServerEnv } from '../access.js'
-import type { ScreenParts } from './layout.js'
 import { readForm, fieldValue } from './account-pages.js'
 import {
   check,
@@ -20,6 +19,7 @@ import {
   postButton,
   postForm,
   htmlTable,
+  type ScreenParts,
 } from './layout.js'
 import { type Actor, type ModelEndpoint, type NoticeEvent } from '../../database/tables.js'
 import { organizationFrame } from './organization-frame.js'
