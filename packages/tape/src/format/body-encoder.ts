@@ -1,6 +1,6 @@
 import { SHORT_BODY_MAX_BYTES } from './chain.js'
 import type { Envelope } from './codec.js'
-import { type Delta, DeltaEncoder } from './delta-encoder.js'
+import { DeltaEncoder } from './delta-encoder.js'
 import { toOps, toParts } from './recipe.js'
 import type { WriterPlatform } from './platform.js'
 import type { TapeEvent } from './events.js'

@@ -86,8 +86,14 @@ class LocationFinder {
   add(event: TapeEvent): void {
     const { seq } = event
     switch (event.type) {
-      case 'run':
-        return this.#run(seq)
+      case 'run': {
+        const { env = {}, args, command, entry, cwd } = this.tape.details
+        const put = (source: SourceKind, name: string, value: unknown): void =>
+          this.#put(seq, { direction: 'in', source, name }, (matcher) => searchJson(value, matcher))
+        put('arguments', 'the command line', { args, command, entry, cwd })
+        for (const [name, value] of Object.entries(env)) put('environment', name, value)
+        return
+      }
       case 'draw': {
         const value = wireAsJson(event.value)
         const whose = { direction: 'in', source: 'draw', name: event.kind } as const
@@ -168,15 +174,6 @@ class LocationFinder {
     // A file or a program is identified by its path, a tool by its name.
     const name = kind === 'tool' ? op.name : (title ?? op.name)
     return defined({ direction, source: kind, name, step, site })
-  }
-
-  /** Arguments, environment and working directory of the run. */
-  #run(seq: number): void {
-    const { env = {}, args, command, entry, cwd } = this.tape.details
-    const put = (source: SourceKind, name: string, value: unknown): void =>
-      this.#put(seq, { direction: 'in', source, name }, (matcher) => searchJson(value, matcher))
-    put('arguments', 'the command line', { args, command, entry, cwd })
-    for (const [name, value] of Object.entries(env)) put('environment', name, value)
   }
 
   #call(call: CallEvent): void {
