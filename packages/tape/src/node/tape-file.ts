@@ -163,14 +163,8 @@ export class TapeFile {
     this.#isSyncing = true
     const end = this.#end
     const syncFile = (): void => fdatasync(this.fd, (error) => this.#syncEnded(end, error))
-    // As in `syncFolder`.
-    const isFolderSynced = this.#isNamed || process.platform === 'win32'
-    const folder = isFolderSynced ? undefined : attempt(() => openSync(dirname(this.path), 'r'))
-    if (folder === undefined) return syncFile()
-    fsync(folder, () => {
-      closeSync(folder)
-      syncFile()
-    })
+    if (this.#isNamed) syncFile()
+    else syncFolderLater(dirname(this.path), syncFile)
   }
 
   #syncEnded(end: number, error: Error | null): void {
@@ -217,4 +211,15 @@ function syncFolder(path: string): void {
   } catch {
     // The folder can be written but not read, or the file system lacks this call: record anyway.
   }
+}
+
+/** Like `syncFolder`, without blocking the event loop. */
+function syncFolderLater(path: string, then: () => void): void {
+  if (process.platform === 'win32') return then()
+  const fd = attempt(() => openSync(path, 'r'))
+  if (fd === undefined) return then()
+  fsync(fd, () => {
+    closeSync(fd)
+    then()
+  })
 }
