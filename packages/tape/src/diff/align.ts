@@ -60,7 +60,13 @@ export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]):
   const pairs = align(a, b)
   const onlyA = pairs.filter((pair) => pair.b === undefined).map((pair) => pair.a as number)
   const onlyB = pairs.filter((pair) => pair.a === undefined).map((pair) => pair.b as number)
-  const moved = findMoved(onlyA, onlyB, (i, j) => likeness(a[i], b[j], onlyA.length * onlyB.length))
+  const isCompared = onlyA.length * onlyB.length <= MAX_COMPARED * MAX_COMPARED
+  const moved = findMoved(onlyA, onlyB, (i, j) => {
+    const [left, right] = [a[i], b[j]]
+    if (left === undefined || right === undefined || left.family !== right.family) return 0
+    if (left.digest === right.digest) return 2
+    return isCompared ? similarity(left, right) : 0
+  })
   if (moved.size === 0) return pairs
   const taken = new Set(moved.values())
   return pairs
@@ -69,16 +75,6 @@ export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]):
       const other = pair.b === undefined ? moved.get(pair.a as number) : undefined
       return other === undefined ? pair : { a: pair.a as number, b: other, moved: true }
     })
-}
-
-const likeness = (
-  a: StepProfile | undefined,
-  b: StepProfile | undefined,
-  candidates: number,
-): number => {
-  if (a === undefined || b === undefined || a.family !== b.family) return 0
-  if (a.digest === b.digest) return 2
-  return candidates > MAX_COMPARED * MAX_COMPARED ? 0 : similarity(a, b)
 }
 
 /** Best matches first; among equal matches, those that moved least. */
@@ -123,16 +119,13 @@ const MAX_CELLS = 6_000_000
  * sequences whose differing parts make more than six million pairs: there, items are only compared
  * near their own position.
  */
-export const align = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =>
-  comesFirst(a, b) ? alignInOrder(a, b) : alignInOrder(b, a).map(swap)
-
-const swap = ({ a, b }: Pair): Pair => defined({ a: b, b: a })
-
-/** A total order of sequences, so that ties are always broken in the same way. */
-const comesFirst = (a: readonly Alignable[], b: readonly Alignable[]): boolean => {
-  if (a.length !== b.length) return a.length < b.length
+export const align = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
+  // A total order of sequences, so that ties are always broken in the same way.
   const index = a.findIndex(({ digest }, position) => digest !== b[position]?.digest)
-  return index < 0 || (a[index]?.digest ?? 0) < (b[index]?.digest ?? 0)
+  const isBefore = index < 0 || (a[index]?.digest ?? 0) < (b[index]?.digest ?? 0)
+  return (a.length === b.length ? isBefore : a.length < b.length)
+    ? alignInOrder(a, b)
+    : alignInOrder(b, a).map((pair) => defined({ a: pair.b, b: pair.a }))
 }
 
 const alignInOrder = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
@@ -173,17 +166,14 @@ const alignMiddle = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =
       ...b.map((_, position) => ({ b: position })),
     ]
   }
-  const table = fillTable(a.toReversed(), b.toReversed())
   // Reads the cheapest path off the table. The table was built from reversed sequences, so the path
   // starts at their beginning.
-  const { from, moves } = table
-  const rows = a.length
-  const columns = b.length
+  const { from, moves } = fillTable(a.toReversed(), b.toReversed())
   const pairs: Pair[] = []
-  let [row, column] = [rows, columns]
+  let [row, column] = [a.length, b.length]
   while (row > 0 || column > 0) {
     const move = moves[row]?.[column - from(row)]
-    const here = { a: rows - row, b: columns - column }
+    const here = { a: a.length - row, b: b.length - column }
     if (move === PAIR) pairs.push(here)
     else if (move === ONLY_A) pairs.push({ a: here.a })
     else pairs.push({ b: here.b })

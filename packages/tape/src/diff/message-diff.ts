@@ -53,8 +53,12 @@ export class ConversationDiffer {
       const one = pair.a === undefined ? undefined : ones[pair.a]
       const other = pair.b === undefined ? undefined : others[pair.b]
       if (one?.digest === other?.digest) continue
-      const found = one && other ? this.#pair(one, other, at(one)) : this.#single(one, other, path)
-      if (found.length === 0) carried.push(at((one ?? other) as PositionedMessage))
+      const entry = (one ?? other) as PositionedMessage
+      const found =
+        one && other
+          ? this.#pair(one, other, at(one))
+          : this.#single(entry, one === undefined ? 'b' : 'a', at(entry))
+      if (found.length === 0) carried.push(at(entry))
       else news.push(...found)
     }
     return { news, carried }
@@ -79,19 +83,12 @@ export class ConversationDiffer {
   }
 
   /** A message on one side only, unless already reported. */
-  #single(
-    one: PositionedMessage | undefined,
-    other: PositionedMessage | undefined,
-    path: string,
-  ): ValueDiff[] {
-    const side = one === undefined ? 'b' : 'a'
-    const entry = one ?? other
-    if (entry === undefined) return []
-    this.#alone[side].add(entry.digest)
-    const key = aloneKey(side, entry.message.parts.map(keyOf))
+  #single({ digest, message }: PositionedMessage, side: 'a' | 'b', path: string): ValueDiff[] {
+    this.#alone[side].add(digest)
+    const key = aloneKey(side, message.parts.map(keyOf))
     if (this.#reported.has(key)) return []
     this.#reported.add(key)
-    return [{ path: `${path}[${entry.index}]`, [side]: entry.message }]
+    return [{ path, [side]: message }]
   }
 }
 

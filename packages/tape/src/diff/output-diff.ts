@@ -25,19 +25,13 @@ export interface LineDiff {
 
 /** Differing lines in the output of two runs, stdout first. */
 export const diffOutput = (a: RunView, b: RunView): LineDiff[] =>
-  (['stdout', 'stderr'] as const).flatMap((stream) =>
-    diffLines(linesOf(a, stream), linesOf(b, stream), stream),
-  )
-
-const diffLines = (
-  a: readonly PrintedLine[],
-  b: readonly PrintedLine[],
-  stream: OutputStream,
-): LineDiff[] =>
-  align(a.map(alignable), b.map(alignable))
-    .map((pair) => ({ a: a[pair.a ?? -1], b: b[pair.b ?? -1] }))
-    .filter((pair) => pair.a?.text !== pair.b?.text)
-    .map((pair) => defined({ stream, ...pair }))
+  (['stdout', 'stderr'] as const).flatMap((stream) => {
+    const [left, right] = [linesOf(a, stream), linesOf(b, stream)]
+    return align(left.map(alignable), right.map(alignable))
+      .map((pair) => ({ a: left[pair.a ?? -1], b: right[pair.b ?? -1] }))
+      .filter((pair) => pair.a?.text !== pair.b?.text)
+      .map((pair) => defined({ stream, ...pair }))
+  })
 
 const alignable = ({ text }: PrintedLine): Alignable => ({
   digest: hashText(text),

@@ -35,14 +35,23 @@ export class StepComparer {
     const [left, right] = [contentOf(a), contentOf(b)]
     const messages = this.#conversations.diff(left.messages, right.messages, 'messages')
     const answer = this.#conversations.diff(left.answer, right.answer, 'answer')
-    const isSame = messages.news.length === 0 && messages.carried.length === 0
+    // Conversations with equal text may differ in form.
+    const isSameText = messages.news.length === 0 && messages.carried.length === 0
+    const [ours, theirs] =
+      isSameText && left.conversation !== right.conversation
+        ? [left, right].map(({ conversation }) => JSON.parse(conversation || '{}') as unknown)
+        : []
     const inRequest = [
       ...diffSections(left.before, right.before),
       ...inMessages(messages.news),
-      ...(isSame ? diffConversations(left, right) : []),
+      ...inMessages(diffJson(ours, theirs)),
     ]
     const inAnswer = [...inMessages(answer.news), ...diffSections(left.after, right.after)]
-    this.#reportResults(left.after, right.after)
+    const results = [left, right].map(({ after }) => contentKey(valueOf(after, 'result')))
+    this.#conversations.report(pairKey(results[0] ?? '', results[1] ?? ''))
+    const others = callKeys(right.after)
+    for (const [index, key] of callKeys(left.after).entries())
+      this.#conversations.report(pairKey(key, others[index] ?? 'nothing'))
     return {
       fields: [...inRequest, ...inAnswer],
       carried: [...messages.carried, ...answer.carried],
@@ -62,24 +71,6 @@ export class StepComparer {
     const calls = callKeys(after)
     if (calls.length > 0) this.#conversations.report(aloneKey(side, calls))
   }
-
-  #reportResults(a: readonly Section[], b: readonly Section[]): void {
-    const [left, right] = [a, b].map((side) => contentKey(valueOf(side, 'result')))
-    this.#conversations.report(pairKey(left ?? '', right ?? ''))
-    const others = callKeys(b)
-    for (const [index, key] of callKeys(a).entries()) {
-      this.#conversations.report(pairKey(key, others[index] ?? 'nothing'))
-    }
-  }
-}
-
-/** Differences in form between two conversations with equal text. */
-const diffConversations = (a: StepContent, b: StepContent): FieldDiff[] => {
-  if (a.conversation === b.conversation) return []
-  const [left, right] = [a, b].map(
-    ({ conversation }) => JSON.parse(conversation || '{}') as unknown,
-  )
-  return inMessages(diffJson(left, right))
 }
 
 const inMessages = (diffs: readonly ValueDiff[]): FieldDiff[] =>
@@ -109,18 +100,27 @@ export interface StepProfile extends Alignable {
 }
 
 export const profileOf = (step: Step): StepProfile => {
-  const content = contentOf(step)
+  const { before, messages, conversation, answer, after } = contentOf(step)
   // Words that distinguish a step from its neighbours. In a conversation these are the new words,
   // because most of a request repeats earlier ones.
-  const { before, messages, answer, after } = content
   const values = [...before, ...after]
     .filter(({ area, path }) => area !== 'usage' && path !== 'state' && path !== 'tools')
     .map(({ value }) => JSON.stringify(value) ?? '')
   const words = [...messages.slice(-2), ...answer].map(wordsOfMessage).concat(values).join(' ')
   return {
     step,
-    digest: digestOf(step, content),
-    family: familyOf(step, content),
+    digest: hashText(
+      JSON.stringify([
+        step.kind,
+        step.kind === 'mark' ? step.title : '',
+        before,
+        // The conversation as sent includes everything in the messages.
+        conversation === '{}' || conversation === '' ? messages : conversation,
+        answer,
+        after,
+      ]),
+    ),
+    family: familyOf(step, before),
     sketch: lazySketch(() => words),
   }
 }
@@ -133,23 +133,7 @@ export const sharedProfile = (step: Step): StepProfile => ({
   sketch: () => new Int32Array(),
 })
 
-const digestOf = (
-  { kind, title }: Step,
-  { before, messages, conversation, answer, after }: StepContent,
-): number =>
-  hashText(
-    JSON.stringify([
-      kind,
-      kind === 'mark' ? title : '',
-      before,
-      // The conversation as sent includes everything in the messages.
-      conversation === '{}' || conversation === '' ? messages : conversation,
-      answer,
-      after,
-    ]),
-  )
-
-const familyOf = (step: Step, { before }: StepContent): string => {
+const familyOf = (step: Step, before: StepContent['before']): string => {
   const textOf = (wanted: string): string => {
     const value = valueOf(before, wanted)
     return typeof value === 'string' ? value : ''
@@ -225,8 +209,23 @@ const NOT_SAID = { messages: [], conversation: '', answer: [] }
 export const contentOf = (step: Step): StepContent => {
   // A request to an MCP server is compared by its message, whatever the transport.
   const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
+  if (exchange !== undefined && step.kind === 'model') return modelContent(step, exchange)
   if (exchange !== undefined) {
-    return step.kind === 'model' ? modelContent(step, exchange) : httpContent(step, exchange)
+    const { request, response } = exchange
+    const answered = response && bodyValue(response)
+    return {
+      ...NOT_SAID,
+      before: [
+        section('requests', 'method', request.method),
+        section('requests', 'url', comparableUrl(request.url)),
+        section('requests', 'request', bodyValue(request)),
+      ],
+      after: [
+        section('requests', 'status', response?.status),
+        section('requests', 'response', answered),
+        ...stateSections(step),
+      ],
+    }
   }
   const call = step.call()
   const args = asJson(call?.args) ?? (step.kind === 'process' ? step.title : undefined)
@@ -271,44 +270,22 @@ const modelContent = (step: Step, exchange: Exchange): StepContent => {
   }
 }
 
-const httpContent = (step: Step, { request, response }: Exchange): StepContent => ({
-  before: [
-    section('requests', 'method', request.method),
-    section('requests', 'url', comparableUrl(request.url)),
-    section('requests', 'request', bodyValue(request)),
-  ],
-  ...NOT_SAID,
-  after: [
-    section('requests', 'status', response?.status),
-    section('requests', 'response', response === undefined ? undefined : bodyValue(response)),
-    ...stateSections(step),
-  ],
-})
-
-/** Lists of tools are compared by name: their order does not matter. */
-const byName = (result: unknown, method: string): unknown =>
-  method === 'tools/list' && isRecord(result) && Array.isArray(result['tools'])
-    ? { ...result, tools: Object.fromEntries(toolsByName(result['tools'])) }
-    : result
-
 const resultSections = ({ name, result, output }: CallDetail): Section[] => {
   const pipes = [...new Set(output.map(({ pipe }) => pipe))].toSorted((a, b) => a - b)
+  // Lists of tools are compared by name: their order does not matter.
+  const compared =
+    name === 'tools/list' && isRecord(result) && Array.isArray(result['tools'])
+      ? { ...result, tools: Object.fromEntries(toolsByName(result['tools'])) }
+      : result
   return [
-    ...pipes.map((pipe) =>
-      section(
-        'output',
-        { 1: 'stdout', 2: 'stderr' }[pipe] ?? `pipe ${pipe}`,
-        textOfPipe(output, pipe),
-      ),
-    ),
-    section('tools', 'result', asJson(byName(result, name))),
+    ...pipes.map((pipe) => {
+      const decoder = new TextDecoder()
+      const pieces = output.filter((piece) => piece.pipe === pipe)
+      const text = pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('')
+      return section('output', { 1: 'stdout', 2: 'stderr' }[pipe] ?? `pipe ${pipe}`, text)
+    }),
+    section('tools', 'result', asJson(compared)),
   ]
-}
-
-const textOfPipe = (output: CallDetail['output'], pipe: number): string => {
-  const decoder = new TextDecoder()
-  const pieces = output.filter((piece) => piece.pipe === pipe)
-  return pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('')
 }
 
 const stateSections = ({ kind, state, error }: Step): Section[] => {

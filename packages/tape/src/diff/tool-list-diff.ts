@@ -17,8 +17,6 @@ export interface ToolListDiff {
   readonly changed: readonly ChangedTool[]
 }
 
-type Tools = ReadonlyMap<string, unknown>
-
 /**
  * Compares the tools of servers with the same name in two runs, by their last `tools/list`. Ignores
  * order. A server in only one run is not reported here, but its steps are.
@@ -27,24 +25,20 @@ export const diffToolLists = (a: RunView, b: RunView): ToolListDiff[] => {
   const others = toolLists(b)
   return [...toolLists(a)].flatMap(([server, left]) => {
     const right = others.get(server)
-    const diff = right && diffTools(server, left, right)
-    return diff === undefined ? [] : [diff]
+    if (right === undefined) return []
+    const added = [...right.keys()].filter((name) => !left.has(name))
+    const removed = [...left.keys()].filter((name) => !right.has(name))
+    const changed = [...left.keys()]
+      .filter((name) => right.has(name))
+      .map((name) => ({ name, fields: diffJson(left.get(name), right.get(name)) }))
+      .filter(({ fields }) => fields.length > 0)
+    const isSame = added.length === 0 && removed.length === 0 && changed.length === 0
+    return isSame ? [] : [{ server, added, removed, changed }]
   })
 }
 
-const diffTools = (server: string, a: Tools, b: Tools): ToolListDiff | undefined => {
-  const added = [...b.keys()].filter((name) => !a.has(name))
-  const removed = [...a.keys()].filter((name) => !b.has(name))
-  const changed = [...a.keys()]
-    .filter((name) => b.has(name))
-    .map((name) => ({ name, fields: diffJson(a.get(name), b.get(name)) }))
-    .filter(({ fields }) => fields.length > 0)
-  const isSame = added.length === 0 && removed.length === 0 && changed.length === 0
-  return isSame ? undefined : { server, added, removed, changed }
-}
-
 /** The last list of each server, by name. Pages of one list are joined. */
-const toolLists = (view: RunView): Map<string, Tools> => {
+const toolLists = (view: RunView): Map<string, ReadonlyMap<string, unknown>> => {
   const lists = new Map<string, Map<string, unknown>>()
   for (const step of view.recordedSteps) {
     if (step.kind !== 'mcp') continue

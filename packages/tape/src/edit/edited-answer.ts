@@ -16,7 +16,6 @@ import { defined, isRecord } from '../format/values/json-shape.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { editableValue, type Payload, whyNothing } from './answer-payload.js'
-import type { Exchange } from '../read-model/exchange.js'
 import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
 import { joinBytes, utf8 } from '../format/values/bytes.js'
@@ -208,8 +207,11 @@ export const editedAnswer = (
   const isMessage = payload.kind === 'json' && mcpPayload(step) !== undefined
   if (isMessage && options.force !== true && (options.status ?? 200) < 400)
     checkMcpAnswer(step, payload)
-  if (event.type === 'write' && isMessage)
-    return { op: event.op, deliveries: [pipeDelivery(tape, step, payload)] }
+  if (event.type === 'write' && isMessage) {
+    const chunk = { type: 'deliver', part: 'chunk', pipe: 1, ...stampOf(tape, step) } as const
+    const delivery = { event: chunk, body: editedPipe(tape, step, payload.data) }
+    return { op: event.op, deliveries: [delivery] }
+  }
   if (event.type === 'request' && !step.inferred) {
     return {
       op: event.socket ?? event.seq,
@@ -231,7 +233,13 @@ const httpDeliveries = (
   const exchange = step.exchange()
   if (exchange === undefined)
     throw tapeErrors.EDIT_NO_ANSWER(`Step ${step.label}`, whyNothing(step))
-  const pieces = messagePieces(step, exchange, payload) ?? editedPieces(exchange, payload, options)
+  // A message that an MCP server sent on a stream is put into the same stream.
+  const id = payload.kind === 'json' ? step.mcp()?.id : undefined
+  const { status = 0, events } = exchange.response ?? {}
+  const pieces: EditedPieces =
+    id !== undefined && events !== undefined && status < 400
+      ? { parts: editedStream(events, id, payload.data), isStream: true }
+      : editedPieces(exchange, payload, options)
   const head = editedHead(exchange, pieces, { ...options, seam: event.seam })
   const chunk = { type: 'deliver', part: 'chunk' } as const
   if (event.seam === 'http') {
@@ -264,23 +272,6 @@ const httpDeliveries = (
   ]
 }
 
-/** A message that an MCP server sent on a stream is put into the same stream. */
-const messagePieces = (
-  step: Step,
-  { response }: Exchange,
-  { kind, data }: Payload,
-): EditedPieces | undefined => {
-  const id = step.mcp()?.id
-  const isStreamed = response?.events !== undefined && response.status < 400
-  if (kind !== 'json' || id === undefined || !isStreamed) return undefined
-  return { parts: editedStream(response.events ?? [], id, data), isStream: true }
-}
-
-const pipeDelivery = (tape: TapeLike, step: Step, { data }: Payload): EditedDelivery => ({
-  event: { type: 'deliver', part: 'chunk', pipe: 1, ...stampOf(tape, step) },
-  body: editedPipe(tape, step, data),
-})
-
 /**
  * The number and digest of the bytes that the agent had written to the socket or process before the
  * answer.
@@ -308,14 +299,12 @@ const toolDelivery = ({ kind, data }: Payload): EditedDelivery => {
       body: EMPTY,
     }
   }
-  const { as, body } = encodeBody(wireValue(data))
-  return { event: { type: 'result', as }, body }
-}
-
-const wireValue = (data: unknown): unknown => {
+  let value: unknown
   try {
-    return fromWire(data)
+    value = fromWire(data)
   } catch (cause) {
     throw tapeErrors.EDIT_INVALID_ANSWER([cause instanceof Error ? cause.message : String(cause)])
   }
+  const { as, body } = encodeBody(value)
+  return { event: { type: 'result', as }, body }
 }

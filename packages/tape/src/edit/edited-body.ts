@@ -10,36 +10,6 @@ import { type Payload, payloadBytes } from './answer-payload.js'
 
 const OF_BODY = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer'])
 
-/** How the new body is sent: with a known length, or as a stream. */
-interface Framing {
-  readonly length: number | undefined
-  readonly contentType?: string
-}
-
-/**
- * Headers for a new body: all except those that describe its bytes. Signatures and digests of the
- * old body stay.
- */
-const answerHeaders = (
-  headers: readonly HeaderPair[],
-  { length, contentType }: Framing,
-  isHttp1: boolean,
-): HeaderPair[] => {
-  const kept = headers.filter(([name]) => {
-    const lower = name.toLowerCase()
-    return !OF_BODY.has(lower) && !(contentType !== undefined && lower === 'content-type')
-  })
-  const named = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[0]
-  const wasChunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
-  if (contentType !== undefined) kept.push(['content-type', contentType])
-  if (length === undefined) {
-    if (isHttp1 || wasChunked) kept.push(['transfer-encoding', 'chunked'])
-  } else if (isHttp1 || named !== undefined) {
-    kept.push([named ?? 'content-length', String(length)])
-  }
-  return kept
-}
-
 export interface EditedPieces {
   /** Empty if there is no body at all. */
   readonly parts: readonly Uint8Array[]
@@ -83,19 +53,22 @@ export const editedPieces = (
       events: exchange.response?.events ?? [],
       request: exchange.request.json,
     })
-    return {
-      parts: events.map((event) => bytesOf((format.frame ?? sseFrame)(event))),
-      isStream: true,
-    }
+    const parts = events.map((event) => {
+      const framed = (format.frame ?? sseFrame)(event)
+      return typeof framed === 'string' ? new TextEncoder().encode(framed) : framed
+    })
+    return { parts, isStream: true }
   }
   const bytes = payloadBytes(payload)
-  const isStream = isServerSent(exchange) && status < FAILED
-  const wasEmpty = exchange.response?.chunks.length === 0 && bytes.length === 0
+  const { response } = exchange
+  // Other streams have no boundaries in their text, and keep their type.
+  const isStream =
+    status < FAILED &&
+    response?.events !== undefined &&
+    (headerValue(response.headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
+  const wasEmpty = response?.chunks.length === 0 && bytes.length === 0
   return { parts: wasEmpty ? [] : isStream ? cutEvents(bytes) : [bytes], isStream }
 }
-
-const bytesOf = (framed: string | Uint8Array): Uint8Array =>
-  typeof framed === 'string' ? new TextEncoder().encode(framed) : framed
 
 const refuse = (problems: readonly string[]): void => {
   if (problems.length > 0) throw tapeErrors.EDIT_INVALID_ANSWER(problems)
@@ -118,11 +91,6 @@ const isStreamed = ({ api, request, response }: Exchange): boolean => {
   return expects === undefined ? recordOf(request.json)['stream'] === true : expects(request)
 }
 
-/** Other streams have no boundaries in their text, and keep their type. */
-const isServerSent = ({ response }: Exchange): boolean =>
-  response?.events !== undefined &&
-  (headerValue(response.headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
-
 const cutEvents = (bytes: Uint8Array): Uint8Array[] => {
   const pieces: Uint8Array[] = []
   let start = 0
@@ -134,6 +102,10 @@ const cutEvents = (bytes: Uint8Array): Uint8Array[] => {
   return start < bytes.length ? [...pieces, bytes.subarray(start)] : pieces
 }
 
+/**
+ * Status and headers for a new body: all headers except those that describe the bytes of the old
+ * one, whose signatures and digests stay.
+ */
 export const editedHead = (
   exchange: Exchange,
   { parts, isStream }: EditedPieces,
@@ -155,15 +127,20 @@ export const editedHead = (
     isStream || (wasChunked && parts.length > 0)
       ? undefined
       : parts.reduce((sum, part) => sum + part.length, 0)
-  return {
-    status,
-    statusText: status === response?.status ? response.statusText : status === 200 ? 'OK' : '',
-    headers: answerHeaders(
-      headers,
-      { length, ...(contentType !== undefined && { contentType }) },
-      seam === 'http',
-    ),
+  const edited = headers.filter(([name]) => {
+    const lower = name.toLowerCase()
+    return !OF_BODY.has(lower) && !(contentType !== undefined && lower === 'content-type')
+  })
+  if (contentType !== undefined) edited.push(['content-type', contentType])
+  const isHttp1 = seam === 'http'
+  const named = headers.find(([name]) => name.toLowerCase() === 'content-length')?.[0]
+  if (length === undefined) {
+    if (isHttp1 || wasChunked) edited.push(['transfer-encoding', 'chunked'])
+  } else if (isHttp1 || named !== undefined) {
+    edited.push([named ?? 'content-length', String(length)])
   }
+  const statusText = status === response?.status ? response.statusText : status === 200 ? 'OK' : ''
+  return { status, statusText, headers: edited }
 }
 
 /** Problems that make the value an invalid answer of an API; empty for an unknown API. */

@@ -18,7 +18,11 @@ export type StepOrigin = 'served' | 'edited' | 'lost' | 'live'
 export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   const { branch } = tape.details
   if (branch === undefined || step.inferred) return undefined
-  const own = step.answerSeqs.filter((seq) => !isFromParent(tape, seq))
+  const own = step.answerSeqs.flatMap((seq) => {
+    if (seq < tape.ownFrom) return []
+    const event = tape.event(seq)
+    return 'from' in event && event.from !== undefined ? [] : [event]
+  })
   // A step on the branch's own tape was sent, unless every part of its answer is the parent's.
   if (step.seq >= tape.ownFrom) {
     if (step.answerSeqs.length > 0 && own.length === 0) return 'served'
@@ -28,7 +32,7 @@ export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   if (isForkedAt && branch.edits.some(({ target }) => target === 'answer')) return 'edited'
   if (own.length === 0) return isForkedAt && step.answerSeqs.length === 0 ? 'live' : 'served'
   if (isForkedAt) return 'live'
-  return own.some((seq) => hasContent(tape.event(seq))) ? 'live' : 'lost'
+  return own.some(hasContent) ? 'live' : 'lost'
 }
 
 /**
@@ -48,12 +52,6 @@ function isGiven(tape: Tape, step: Step, all: readonly BranchEdit[]): boolean {
     .every(({ path = '', value }) =>
       wireEqual(isWhole(path || undefined) ? data : attempt(() => getPath(data, path)), value),
     )
-}
-
-function isFromParent(tape: Tape, seq: number): boolean {
-  if (seq < tape.ownFrom) return true
-  const event = tape.event(seq)
-  return 'from' in event && event.from !== undefined
 }
 
 /**

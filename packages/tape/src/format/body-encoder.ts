@@ -1,6 +1,6 @@
 import { SHORT_BODY_MAX_BYTES } from './chain.js'
 import type { Envelope } from './codec.js'
-import { type Delta, DeltaEncoder } from './delta-encoder.js'
+import { DeltaEncoder } from './delta-encoder.js'
 import { toOps, toParts } from './recipe.js'
 import type { WriterPlatform } from './platform.js'
 import type { TapeEvent } from './events.js'
@@ -63,15 +63,16 @@ export class BodyEncoder {
     if (same !== undefined) return { stored: EMPTY, envelope: { size, same } }
     this.#remember(sha, seq)
     if (!GROWING.has(type)) {
-      return size < WHOLE_MIN_BYTES ? whole(body) : this.#compress(body, WHOLE_LEVEL, size)
+      return size < WHOLE_MIN_BYTES
+        ? { stored: body, envelope: { stored: size } }
+        : this.#compress(body, WHOLE_LEVEL, size)
     }
     const delta = this.#deltas.encode(seq, body)
-    if (delta !== undefined) return this.#storeDelta(delta, size)
-    this.#deltas.addWhole(seq, body)
-    return this.#compress(body, LITERALS_LEVEL, size)
-  }
-
-  #storeDelta({ base, recipe, literals }: Delta, size: number): StoredBody {
+    if (delta === undefined) {
+      this.#deltas.addWhole(seq, body)
+      return this.#compress(body, LITERALS_LEVEL, size)
+    }
+    const { base, recipe, literals } = delta
     const fields = base === undefined ? { parts: toParts(recipe) } : { base, ops: toOps(recipe) }
     return this.#compress(joinBytes(literals), LITERALS_LEVEL, size, fields)
   }
@@ -104,8 +105,3 @@ export class BodyEncoder {
     if (!this.#seqBySha.has(sha)) this.#seqBySha.set(sha, seq)
   }
 }
-
-const whole = (body: Uint8Array): StoredBody => ({
-  stored: body,
-  envelope: { stored: body.length },
-})

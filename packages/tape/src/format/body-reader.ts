@@ -67,7 +67,10 @@ export class BodyReader {
       if (envelope.stored === undefined) return EMPTY
       throw this.#corrupt(seq, 'It stores bytes, but its body is empty.')
     }
-    const body = isRaw(envelope) ? this.frames.stored(frame) : this.#assemble(seq, size)
+    const isRaw = [envelope.deflate, envelope.same, envelope.base, envelope.parts].every(
+      (field) => field === undefined,
+    )
+    const body = isRaw ? this.frames.stored(frame) : this.#assemble(seq, size)
     if (body.length !== size) throw this.#corrupt(seq, 'Its body has another length than recorded.')
     if (envelope.sha !== undefined) {
       if (this.platform.sha256(body) !== envelope.sha) {
@@ -93,20 +96,16 @@ export class BodyReader {
       for (const range of latest.ranges) copyRange(source, range, body, wanted)
       if (wanted.isTooLarge) throw this.#corrupt(seq, 'Its body is made of too many pieces.')
     }
-    this.#count(seq, size + wanted.count * RANGE_BYTES)
-    return body
-  }
-
-  #count(seq: number, cost: number): void {
-    if (cost < COUNTED_MIN_BYTES || this.#counted.has(seq)) return
+    const cost = size + wanted.count * RANGE_BYTES
+    if (cost < COUNTED_MIN_BYTES || this.#counted.has(seq)) return body
     this.#counted.add(seq)
     this.#assembledBytes += cost
-    const most = ASSEMBLED_MAX_BYTES + ASSEMBLED_MAX_RATIO * this.tape.bytes
-    if (this.#assembledBytes > most)
+    if (this.#assembledBytes > ASSEMBLED_MAX_BYTES + ASSEMBLED_MAX_RATIO * this.tape.bytes)
       throw this.#corrupt(
         seq,
         'The bodies up to here are far too large for the length of the tape.',
       )
+    return body
   }
 
   #source(seq: number): Source {
@@ -146,20 +145,16 @@ export class BodyReader {
   }
 
   #literals(seq: number, frame: Frame, envelope: Envelope, length: number): Uint8Array {
-    const stored = this.frames.stored(frame)
-    const literals = envelope.deflate === undefined ? stored : this.#inflate(seq, stored, length)
+    let literals = this.frames.stored(frame)
+    try {
+      if (envelope.deflate !== undefined) literals = this.platform.inflateRaw(literals, length)
+    } catch (error) {
+      throw this.#corrupt(seq, 'Its stored bytes cannot be inflated.', error)
+    }
     if (literals.length !== length) {
       throw this.#corrupt(seq, 'It stores another number of bytes than its recipe uses.')
     }
     return literals
-  }
-
-  #inflate(seq: number, bytes: Uint8Array, length: number): Uint8Array {
-    try {
-      return this.platform.inflateRaw(bytes, length)
-    } catch (error) {
-      throw this.#corrupt(seq, 'Its stored bytes cannot be inflated.', error)
-    }
   }
 
   #allocate(seq: number, size: number): Uint8Array {
@@ -185,12 +180,6 @@ export class BodyReader {
     return tapeErrors.TAPE_CORRUPT(this.tape.path, { seq }, why, cause)
   }
 }
-
-const isRaw = (envelope: Envelope): boolean =>
-  envelope.deflate === undefined &&
-  envelope.same === undefined &&
-  envelope.base === undefined &&
-  envelope.parts === undefined
 
 /** Number of bytes of a body that are stored with its own record. */
 export function literalBytes(envelope: Envelope): number {

@@ -121,7 +121,11 @@ export class Chain {
   #gather(text: Uint8Array, size: number, body: Uint8Array | string): boolean {
     const length = text.length + digitCount(size) + 2 + body.length
     if (this.#used + length > GATHERED_MAX_BYTES) return false
-    if (this.#used + length > this.#gathered.length) this.#grow(this.#used + length)
+    if (this.#used + length > this.#gathered.length) {
+      const larger = new Uint8Array(Math.min(GATHERED_MAX_BYTES, 2 * (this.#used + length)))
+      larger.set(this.#gathered.subarray(0, this.#used))
+      this.#gathered = larger
+    }
     const gathered = this.#gathered
     gathered.set(text, this.#used)
     let at = this.#used + text.length
@@ -132,12 +136,6 @@ export class Chain {
     else if (body.length > 0) gathered.set(body, at)
     this.#used += length
     return true
-  }
-
-  #grow(least: number): void {
-    const larger = new Uint8Array(Math.min(GATHERED_MAX_BYTES, 2 * least))
-    larger.set(this.#gathered.subarray(0, this.#used))
-    this.#gathered = larger
   }
 
   #hash(): string {

@@ -55,18 +55,16 @@ const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 
 /** An event as JSON with its type first. Chunks, the most frequent events of a stream, have a fast path. */
 export function eventJson(event: NewEvent): string {
-  if (event.type === 'deliver' && event.part === 'chunk' && isPlainChunk(event))
-    return `{"type":"deliver","part":"chunk","op":${event.op}}`
+  if (event.type === 'deliver' && event.part === 'chunk') {
+    const keys = Object.keys(event)
+    // Exactly these keys, in this order.
+    if (keys.length === 3 && keys[0] === 'type' && keys[1] === 'part')
+      return `{"type":"deliver","part":"chunk","op":${event.op}}`
+  }
   const json = JSON.stringify(event)
   if (json.startsWith('{"type":')) return json
   const { type, ...rest } = event
   return JSON.stringify({ type, ...rest })
-}
-
-/** True for exactly the keys of the fast path, in this order. */
-const isPlainChunk = (event: NewEvent): boolean => {
-  const keys = Object.keys(event)
-  return keys.length === 3 && keys[0] === 'type' && keys[1] === 'part'
 }
 
 /** Event text on the tape: `seq`, `at` and `type` first, in this order. */

@@ -9,30 +9,21 @@ const SKETCH_MAX_BYTES = 1 << 21
 
 /**
  * Hashes of the 32 bytes before certain positions, which are selected by those bytes alone. Bodies
- * with common text have common hashes, wherever the text is.
+ * with common text have common hashes, wherever the text is. Computed on first use.
  */
-function sketchOf(body: Uint8Array): ReadonlySet<number> {
-  const sketch = new Set<number>()
-  const length = Math.min(body.length, SKETCH_MAX_BYTES)
-  let hash = 0
-  for (let i = 0; i < length; i++) {
-    hash = ((hash << 1) + (GEAR[body[i] ?? 0] ?? 0)) | 0
-    if (hash >>> (32 - SPACING_BITS) === 0) sketch.add(hash)
-  }
-  return sketch
-}
-
-/** The sketch of a body, computed on first use. */
 function lazySketch(body: Uint8Array): () => ReadonlySet<number> {
-  let sketch: ReadonlySet<number> | undefined
-  return () => (sketch ??= sketchOf(body))
-}
-
-/** Number of common hashes of two sketches: roughly, kilobytes of common text. */
-function sharedHashes(a: ReadonlySet<number>, b: ReadonlySet<number>): number {
-  let shared = 0
-  for (const hash of a) if (b.has(hash)) shared++
-  return shared
+  let sketch: Set<number> | undefined
+  return () => {
+    if (sketch !== undefined) return sketch
+    sketch = new Set()
+    const length = Math.min(body.length, SKETCH_MAX_BYTES)
+    let hash = 0
+    for (let i = 0; i < length; i++) {
+      hash = ((hash << 1) + (GEAR[body[i] ?? 0] ?? 0)) | 0
+      if (hash >>> (32 - SPACING_BITS) === 0) sketch.add(hash)
+    }
+    return sketch
+  }
 }
 
 /** Maximum number of concurrent conversations, and thus of bodies stored for comparison. */
@@ -113,7 +104,12 @@ export class DeltaEncoder {
     if (match === undefined || match.copied < body.length * 0.1) return undefined
     const { head, pieces } = match
     const rope = composeRope(seq, pieces, head.rope)
-    const literals = literalsOf(pieces, body)
+    const literals: Uint8Array[] = []
+    let at = 0
+    for (const { source, length } of pieces) {
+      if (source === undefined) literals.push(body.subarray(at, at + length))
+      at += length
+    }
     const flat = head.depth + 1 >= this.#depthMax
     const delta: Delta = flat
       ? {
@@ -204,7 +200,13 @@ function candidatesOf(
   for (const end of ends) if (end.prefix + end.suffix > top.prefix + top.suffix) top = end
   if (ends.length === 1 || top.prefix + top.suffix >= body.length * 0.5) return [top]
   const similar = ends
-    .map((end) => ({ end, shared: sharedHashes(sketch(), end.head.sketch()) }))
+    .map((end) => {
+      const theirs = end.head.sketch()
+      // Number of common hashes: roughly, kilobytes of common text.
+      let shared = 0
+      for (const hash of sketch()) if (theirs.has(hash)) shared++
+      return { end, shared }
+    })
     .filter(({ shared }) => shared > 0)
     .toSorted((a, b) => b.shared - a.shared)
     .slice(0, CANDIDATES_MAX)
@@ -243,16 +245,6 @@ function composeRope(seq: number, pieces: Recipe, baseRope: Recipe): Recipe {
     at += length
   }
   return rope
-}
-
-function literalsOf(pieces: Recipe, body: Uint8Array): Uint8Array[] {
-  const literals: Uint8Array[] = []
-  let at = 0
-  for (const piece of pieces) {
-    if (piece.source === undefined) literals.push(body.subarray(at, at + piece.length))
-    at += piece.length
-  }
-  return literals
 }
 
 type Equal = WriterPlatform['equal']

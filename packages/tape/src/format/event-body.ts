@@ -34,13 +34,11 @@ export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
 
 /** Decodes a JSON body that is given as text. */
 export const decodeJson = (json: string): unknown => {
-  const isTagged = mayContainTags(json)
+  // Without a tag key, a wire value is the value itself. An escape might hide the key.
+  const isTagged = json.includes('"$"') || json.includes('\\u')
   // In wire format, one level of a value may be several.
   if (isTagged ? isTooDeep(json) : isTooDeep(json, VALUE_DEPTH_MAX))
     throw new RangeError('the value is nested too deeply')
   const wire: unknown = JSON.parse(json)
   return isTagged ? fromWire(wire) : wire
 }
-
-/** Without a tag key, a wire value is the value itself. An escape might hide the key. */
-const mayContainTags = (json: string): boolean => json.includes('"$"') || json.includes('\\u')

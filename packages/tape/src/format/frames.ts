@@ -205,30 +205,34 @@ export class PlainFrames implements Frames {
           'Its header line was changed after it was written.',
         )
       }
-      if (at + 1 < this.count) this.#putNext(at + 1, frame.next)
+      if (at + 1 < this.count) {
+        // Records are adjacent, so an index with a gap hides a record.
+        const known = this.#offsets[at + 1] ?? -1
+        if (known >= 0 && known !== frame.next) {
+          throw tapeErrors.TAPE_CORRUPT(
+            this.#path,
+            { seq: at + 1, offset: frame.next },
+            `The index of the tape names byte ${known}, but the record before it ends here.`,
+          )
+        }
+        this.#offsets[at + 1] = frame.next
+      }
       if (at === seq) return (this.#last = frame)
       at++
     }
-  }
-
-  /** Records are adjacent, so an index with a gap hides a record. */
-  #putNext(seq: number, offset: number): void {
-    const known = this.#offsets[seq] ?? -1
-    if (known >= 0 && known !== offset) {
-      throw tapeErrors.TAPE_CORRUPT(
-        this.#path,
-        { seq, offset },
-        `The index of the tape names byte ${known}, but the record before it ends here.`,
-      )
-    }
-    this.#offsets[seq] = offset
   }
 
   stored(frame: Frame): Uint8Array {
     const { line, bodyOffset } = frame
     if (line.stored === 0) return new Uint8Array(0)
     const seed = line.seq === 0 ? 0 : this.#seed
-    const view = this.#view(bodyOffset, line.stored + 1)
+    const length = line.stored + 1
+    // Large ranges bypass the window, which would cache them.
+    const isLarge = length > WINDOW_MAX_BYTES
+    const index = isLarge ? 0 : this.#window.show(bodyOffset, length)
+    const view = isLarge
+      ? this.#window.source.read(bodyOffset, length)
+      : this.#window.bytes.subarray(index, index + length)
     const bytes = new Uint8Array(view.subarray(0, line.stored))
     if (view[line.stored] !== NEWLINE || this.#platform.crc32(bytes, seed) !== line.storedCrc) {
       throw tapeErrors.TAPE_CORRUPT(
@@ -238,13 +242,6 @@ export class PlainFrames implements Frames {
       )
     }
     return bytes
-  }
-
-  /** Large ranges bypass the window, which would cache them. */
-  #view(offset: number, length: number): Uint8Array {
-    if (length > WINDOW_MAX_BYTES) return this.#window.source.read(offset, length)
-    const index = this.#window.show(offset, length)
-    return this.#window.bytes.subarray(index, index + length)
   }
 }
 
@@ -316,13 +313,9 @@ export class PackedFrames implements Frames {
   #block(seq: number): OpenBlock {
     const current = this.#current
     if (current && seq >= current.from && seq < current.from + current.frames.length) return current
-    return (this.#current = this.#findBlock(seq))
-  }
-
-  #findBlock(seq: number): OpenBlock {
     const [from, offset] = this.layout.blocks.findLast(([first]) => first <= seq) ?? [0, 0]
     const known = this.#cache.get(from)
-    if (known !== undefined) return known
+    if (known !== undefined) return (this.#current = known)
     const block = this.#open(from, offset)
     this.#cache.set(from, block)
     this.#cachedBytes += block.content.length
@@ -332,7 +325,7 @@ export class PackedFrames implements Frames {
       this.#cache.delete(oldest)
       this.#cachedBytes -= content.length
     }
-    return block
+    return (this.#current = block)
   }
 
   #open(from: number, offset: number): OpenBlock {
@@ -350,17 +343,13 @@ export class PackedFrames implements Frames {
     if (pack.from !== from || frames.length !== pack.count) {
       throw this.#corrupt(from, 'Its block does not contain the events that the index says.')
     }
-    this.#checkNeighbours(from, offset, newline + 1 + (envelope.stored ?? 0) + 1)
-    return { from, content, frames }
-  }
-
-  /** Run record, blocks and seal must be adjacent: no hash would cover bytes between them. */
-  #checkNeighbours(from: number, offset: number, end: number): void {
+    // Run record, blocks and seal must be adjacent: no hash would cover bytes between them.
     const at = this.layout.blocks.findIndex(([first]) => first === from)
     const next = this.layout.blocks[at + 1]?.[1] ?? this.layout.ends.frame(this.count - 1).offset
     const startsRight = at > 0 || this.layout.ends.frame(0).next === offset
-    if (!startsRight || next !== end)
+    if (!startsRight || next !== newline + 1 + (envelope.stored ?? 0) + 1)
       throw this.#corrupt(from, 'There are bytes beside its block that belong to no event.')
+    return { from, content, frames }
   }
 
   #head(from: number, head: string, tail: string): { pack: Pack; envelope: Envelope } {
@@ -403,7 +392,13 @@ export class PackedFrames implements Frames {
       const tab = content.subarray(offset, Math.max(offset, end)).indexOf(TAB) + offset
       if (end < 0 || end >= pack.lines || tab < offset)
         throw this.#corrupt(seq, 'Its line in the block is incomplete.')
-      const stored = this.#storedBytes(seq, this.platform.text(content, tab + 1, end))
+      let stored: number
+      try {
+        stored = parseEnvelope(this.platform.text(content, tab + 1, end), seq).stored ?? 0
+      } catch (error) {
+        if (!(error instanceof RecordFault)) throw error
+        throw this.#corrupt(seq, error.message, error)
+      }
       const line = { seq, eventBytes: tab - offset, stored, storedCrc: 0, crc: 0 }
       const { path } = this.layout
       const position = { offset, bodyOffset, bytes: content, start: offset, end, path }
@@ -414,15 +409,6 @@ export class PackedFrames implements Frames {
     if (bodyOffset !== content.length)
       throw this.#corrupt(pack.from, 'Its block contains bytes that belong to no event.')
     return frames
-  }
-
-  #storedBytes(seq: number, envelope: string): number {
-    try {
-      return parseEnvelope(envelope, seq).stored ?? 0
-    } catch (error) {
-      if (!(error instanceof RecordFault)) throw error
-      throw this.#corrupt(seq, error.message, error)
-    }
   }
 
   #corrupt(seq: number, why: string, cause?: unknown): TapeError {

@@ -2,7 +2,7 @@ import { ByteWindow } from './byte-window.js'
 import { closingType } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
 import { type Frames, PackedFrames, PlainFrames, readFrame } from './frames.js'
-import { type FoundIndex, INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
+import { type FoundIndex, INDEX_EVERY, readIndex } from './index-footer.js'
 import { TapeError } from './errors.js'
 import { readSeed, type Recovered, recover, scanRecords } from './recovery.js'
 
@@ -50,9 +50,14 @@ export function openLayout(platform: TapePlatform, source: ByteSource, path: str
   const seed = readSeed(platform, new ByteWindow(source, 1 << 12), path)
   const found = readIndex(platform, source, seed)
   if (found !== undefined && sealIsThere(platform, source, seed, found)) {
-    const { index } = found
-    const plain = new PlainFrames(platform, source, { seed, offsets: sparseOffsets(index), path })
-    const { blocks } = index
+    const { blocks, count, seal, offsets: every } = found.index
+    const offsets = new Float64Array(count).fill(-1)
+    every?.forEach((offset, i) => {
+      offsets[i * INDEX_EVERY] = offset
+    })
+    offsets[0] = 0
+    offsets[count - 1] = seal
+    const plain = new PlainFrames(platform, source, { seed, offsets, path })
     const frames =
       blocks === undefined
         ? plain
@@ -104,14 +109,4 @@ function sealIsThere(
     frame.next === offset &&
     closingType(window.bytes, index.seal - window.start) === 'seal'
   )
-}
-
-function sparseOffsets(index: TapeIndex): Float64Array {
-  const offsets = new Float64Array(index.count).fill(-1)
-  index.offsets?.forEach((offset, i) => {
-    offsets[i * INDEX_EVERY] = offset
-  })
-  offsets[0] = 0
-  offsets[index.count - 1] = index.seal
-  return offsets
 }

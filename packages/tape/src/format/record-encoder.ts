@@ -86,9 +86,12 @@ export class RecordEncoder {
     json: string = eventJson(event),
   ): void {
     const text = this.#records.putEvent(this.#seq, at, json)
-    const stored = isHeavy(event.type)
-      ? this.#encodeHeavy(event.type, text, body)
-      : this.#encodeLight(text, body)
+    let stored = body
+    if (isHeavy(event.type)) stored = this.#encodeHeavy(event.type, text, body)
+    else {
+      this.#chain.addLight(text, body)
+      this.#records.putPlainEnvelope(body.length)
+    }
     const { length, crc } = this.#records.finish(stored, this.#seed)
     this.#advance(length, crc)
   }
@@ -114,13 +117,7 @@ export class RecordEncoder {
     return [...this.take(), encodeIndex(this.#platform, this.#seed, index)]
   }
 
-  /** Returns the bytes to store, like `#encodeHeavy`. */
-  #encodeLight(text: Uint8Array, body: Uint8Array): Uint8Array {
-    this.#chain.addLight(text, body)
-    this.#records.putPlainEnvelope(body.length)
-    return body
-  }
-
+  /** Returns the bytes to store. */
   #encodeHeavy(type: NewEvent['type'], text: Uint8Array, body: Uint8Array): Uint8Array {
     const isShort = body.length <= SHORT_BODY_MAX_BYTES
     const sha = isShort ? '' : this.#platform.sha256(body)

@@ -61,13 +61,22 @@ export class Tape {
     const count = layout.frames.count + this.#shift
     this.count = Math.min(count, damage?.seq ?? count)
     this.status = this.count < count ? 'truncated' : layout.status
-    const isShared =
-      parent !== undefined && (this.count <= this.#shift || isSharedBy(this.run, parent))
-    if (parent !== undefined && !isShared) {
-      throw tapeErrors.BRANCH_PARENT_CHANGED(path, parent.path, this.run.parent?.seq ?? 0)
+    const link = this.run.parent
+    if (parent !== undefined && this.count > this.#shift) {
+      const isShared =
+        link !== undefined &&
+        link.run === parent.run.id &&
+        link.seq <= parent.count &&
+        parent.chainAt(link.seq - 1) === link.chain
+      if (!isShared) throw tapeErrors.BRANCH_PARENT_CHANGED(path, parent.path, link?.seq ?? 0)
     }
     const details = this.storedBody(0)
-    this.details = this.#checked(0, () => parseDetails(platform.text(details, 0, details.length)))
+    try {
+      this.details = parseDetails(platform.text(details, 0, details.length))
+    } catch (error) {
+      if (!(error instanceof RecordFault)) throw error
+      throw tapeErrors.TAPE_CORRUPT(path, { seq: 0 }, error.message, error)
+    }
   }
 
   /** `path` is only used in messages. */
@@ -181,15 +190,15 @@ export class Tape {
 
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */
   verify(): VerifyResult {
-    return (this.#verified ??= this.damage ? this.#damaged(this.damage) : this.#verify())
-  }
-
-  #damaged({ seq, why }: Damage): VerifyResult {
-    const { count, digest } = this
-    return { ok: false, count, digest, signature: 'none', problem: { seq, message: why } }
+    return (this.#verified ??= this.#verify())
   }
 
   #verify(): VerifyResult {
+    const { count, damage } = this
+    if (damage !== undefined) {
+      const problem = { seq: damage.seq, message: damage.why }
+      return { ok: false, count, digest: this.digest, signature: 'none', problem }
+    }
     const own = {
       count: this.#frames.count,
       shift: this.#namedFrom,
@@ -201,17 +210,8 @@ export class Tape {
     const { problem } = found
     return {
       ...found,
-      count: this.count,
+      count,
       ...(problem && { problem: { ...problem, seq: problem.seq && problem.seq + this.#shift } }),
-    }
-  }
-
-  #checked<T>(seq: number, read: () => T): T {
-    try {
-      return read()
-    } catch (error) {
-      if (!(error instanceof RecordFault)) throw error
-      throw tapeErrors.TAPE_CORRUPT(this.path, { seq }, error.message, error)
     }
   }
 
@@ -275,13 +275,4 @@ function isPieceList(value: unknown, bytes: number): value is [seq: number, leng
     sum += piece[1] as number
   }
   return sum <= bytes
-}
-
-function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {
-  return (
-    link !== undefined &&
-    link.run === parent.run.id &&
-    link.seq <= parent.count &&
-    parent.chainAt(link.seq - 1) === link.chain
-  )
 }

@@ -59,9 +59,21 @@ export class SavingsTally {
 
   add({ tool, intent, facts }: SettledCall): void {
     if (facts === undefined) return
-    const why = savedBy(facts)
-    if (why === undefined || why === 'served') this.#remember(intent.fingerprint, facts)
-    if (why === undefined) return
+    const { status, attempts, served, tookMs, usage } = facts
+    if (status === 'done') {
+      // Avoids a spread if possible: with times, each spread would create a hidden class.
+      const isTimeOnly = usage === undefined && tookMs !== undefined
+      this.#made.set(
+        intent.fingerprint,
+        isTimeOnly
+          ? { tookMs }
+          : { ...(tookMs !== undefined && { tookMs }), ...(usage && { usage }) },
+      )
+    }
+    // A call that was blocked while its tool ran, or that may have run, saved nothing.
+    const wasPrevented = attempts === 0 && (status === 'denied' || status === 'stopped')
+    if (served === undefined && !wasPrevented) return
+    const why = served === undefined ? (status as 'denied' | 'stopped') : 'served'
     const made = this.#made.get(intent.fingerprint)
     this.#steps.push({
       call: intent.call,
@@ -92,23 +104,4 @@ export class SavingsTally {
       tookMs: figure(({ tookMs }) => tookMs),
     }
   }
-
-  #remember(fingerprint: string, { status, tookMs, usage }: GuardFacts): void {
-    if (status !== 'done') return
-    // Avoids a spread if possible: with times, each spread would create a hidden class.
-    const isTimeOnly = usage === undefined && tookMs !== undefined
-    this.#made.set(
-      fingerprint,
-      isTimeOnly
-        ? { tookMs }
-        : { ...(tookMs !== undefined && { tookMs }), ...(usage && { usage }) },
-    )
-  }
-}
-
-/** A call that was blocked while its tool ran, or that may have run, saved nothing. */
-function savedBy({ status, attempts, served }: GuardFacts): SavedStep['why'] | undefined {
-  if (served !== undefined) return 'served'
-  if (attempts !== 0) return undefined
-  return status === 'denied' || status === 'stopped' ? status : undefined
 }

@@ -92,13 +92,9 @@ const eventOf = ({ headers, payload, at }: EventFrame): SseEvent => {
   }
   const event = headers.get(':event-type') ?? headers.get(':exception-type') ?? 'message'
   const text = new TextDecoder().decode(payload)
-  return { event, data: event === 'chunk' ? chunkText(text) : text, at }
-}
-
-const chunkText = (text: string): string => {
-  const { bytes } = recordOf(parseJson(text))
-  if (typeof bytes !== 'string') return text
-  return attempt(() => new TextDecoder().decode(fromBase64(bytes)), text)
+  const { bytes } = event === 'chunk' ? recordOf(parseJson(text)) : {}
+  if (typeof bytes !== 'string') return { event, data: text, at }
+  return { event, data: attempt(() => new TextDecoder().decode(fromBase64(bytes)), text), at }
 }
 
 export interface EventFrame {

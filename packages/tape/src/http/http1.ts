@@ -54,21 +54,16 @@ class HeaderMask {
       this.#report()
       this.#part = 'open'
     } else if (this.#part === 'cookie' && byte === EQUALS) this.#part = 'masked'
-    else if (this.#part === 'name') this.#readName(byte)
+    else if (this.#part === 'name' && byte === COLON)
+      this.#part = this.#names.has(this.#name.trim().toLowerCase()) ? 'cookie' : 'open'
+    else if (this.#part === 'name' && this.#name.length < NAME_LIMIT)
+      this.#name += String.fromCharCode(byte)
     return byte
   }
 
   #report(): void {
     if (this.#value !== '') this.onMasked(this.#value)
     this.#value = ''
-  }
-
-  #readName(byte: number): void {
-    if (byte === COLON) {
-      this.#part = this.#names.has(this.#name.trim().toLowerCase()) ? 'cookie' : 'open'
-    } else if (this.#name.length < NAME_LIMIT) {
-      this.#name += String.fromCharCode(byte)
-    }
   }
 }
 
@@ -164,20 +159,13 @@ const REQUEST_LINE = /^(\S+) (\S+) HTTP\/(1\.[01])$/
 const STATUS_LINE = /^HTTP\/(1\.[01]) (\d{3})(?: (.*))?$/
 
 /** The head of a message; `undefined` if its first line is invalid. */
-const parseHead = <S extends Http1Side>(side: S, text: string): Http1Head<S> | undefined =>
-  (side === 'request' ? parseRequestHead(text) : parseResponseHead(text)) as
-    | Http1Head<S>
-    | undefined
-
-const parseRequestHead = (text: string): Http1RequestHead | undefined => {
+const parseHead = (side: Http1Side, text: string): Http1Head | undefined => {
   const [first = '', ...lines] = headLines(text)
-  const [, method, target, httpVersion] = REQUEST_LINE.exec(first) ?? []
-  if (method === undefined || target === undefined || httpVersion === undefined) return undefined
-  return { method, target, httpVersion, headers: parseHeaders(lines) }
-}
-
-const parseResponseHead = (text: string): Http1ResponseHead | undefined => {
-  const [first = '', ...lines] = headLines(text)
+  if (side === 'request') {
+    const [, method, target, httpVersion] = REQUEST_LINE.exec(first) ?? []
+    if (method === undefined || target === undefined || httpVersion === undefined) return undefined
+    return { method, target, httpVersion, headers: parseHeaders(lines) }
+  }
   const [, httpVersion, status, statusText = ''] = STATUS_LINE.exec(first) ?? []
   if (httpVersion === undefined || status === undefined) return undefined
   return { status: Number(status), statusText, httpVersion, headers: parseHeaders(lines) }
@@ -252,18 +240,15 @@ class ChunkedBody extends BodyReader {
     let at = from
     while (at < bytes.length && !this.complete && this.failure === undefined) {
       if (this.#state === 'trailers') at = this.#readTrailers(bytes, at)
-      else if (this.#state === 'data') at = this.#readData(bytes, at, onPart)
-      else this.#readLine(bytes[at++] as number)
+      else if (this.#state === 'data') {
+        const end = Math.min(bytes.length, at + this.#left)
+        this.#left -= end - at
+        onPart(copyOf(bytes, at, end))
+        if (this.#left === 0) this.#state = 'after data'
+        at = end
+      } else this.#readLine(bytes[at++] as number)
     }
     return at
-  }
-
-  #readData(bytes: Uint8Array, at: number, onPart: (part: Uint8Array) => void): number {
-    const end = Math.min(bytes.length, at + this.#left)
-    this.#left -= end - at
-    onPart(copyOf(bytes, at, end))
-    if (this.#left === 0) this.#state = 'after data'
-    return end
   }
 
   #readLine(byte: number): void {
@@ -274,17 +259,14 @@ class ChunkedBody extends BodyReader {
       if (this.#sizeLine.length > SIZE_LINE_LIMIT) this.#fail('has a size line without end')
       return
     }
-    if (this.#state === 'size') this.#startChunk(this.#sizeLine)
-    else this.#state = 'size'
+    const line = this.#sizeLine
     this.#sizeLine = ''
-  }
-
-  #startChunk(line: string): void {
-    const [size] = /^[0-9a-f]{1,12}(?=\s*(;|$))/i.exec(line) ?? []
-    if (size === undefined) {
-      this.#fail(`has no size in ${JSON.stringify(line.slice(0, 40))}`)
+    if (this.#state !== 'size') {
+      this.#state = 'size'
       return
     }
+    const [size] = /^[0-9a-f]{1,12}(?=\s*(;|$))/i.exec(line) ?? []
+    if (size === undefined) return this.#fail(`has no size in ${JSON.stringify(line.slice(0, 40))}`)
     this.#left = Number.parseInt(size, 16)
     this.#state = this.#left === 0 ? 'trailers' : 'data'
   }
@@ -322,10 +304,6 @@ const bodyReaderFor = (
   }
   return Number(first) === 0 ? undefined : new PlainBody(Number(first))
 }
-
-/** True if a response to `method` has no body, whatever its headers say. */
-const hasNoBody = ({ status }: Http1ResponseHead, method: string | undefined): boolean =>
-  status < 200 || status === 204 || status === 304 || method === 'HEAD'
 
 /** The values of a header, joined with commas. */
 export const headerValue = (headers: readonly HeaderPair[], name: string): string | undefined => {
@@ -435,22 +413,24 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     const { at, complete } = this.#headReader.read(bytes, from)
     const { text } = this.#headReader
     // Empty lines between messages are allowed and ignored.
-    if (complete && text.trim() === '') this.#headReader.reset()
-    else if (!mayBeHttp(this.#side, text))
-      this.#stop(`${JSON.stringify(text.slice(0, 40))} is not an HTTP ${this.#side}`)
-    else if (complete) this.#startMessage(text)
-    else if (this.#headReader.isTooLarge)
+    if (complete && text.trim() === '') {
+      this.#headReader.reset()
+      return at
+    }
+    const isHttp = mayBeHttp(this.#side, text)
+    const head = isHttp && complete ? parseHead(this.#side, text) : undefined
+    if (isHttp && complete) this.#headReader.reset()
+    if (head !== undefined) this.#startMessage(head as Http1Head<S>)
+    else if (!isHttp || complete) {
+      // Invalid bytes mean another protocol before the first message, and broken HTTP after it.
+      if (this.#messages === 0) this.#notHttp = true
+      else this.#failure = `${JSON.stringify(text.slice(0, 40))} is not an HTTP ${this.#side}`
+    } else if (this.#headReader.isTooLarge)
       this.#failure = `a head is larger than ${HEAD_LIMIT_BYTES} bytes`
     return at
   }
 
-  #startMessage(text: string): void {
-    const head = parseHead(this.#side, text)
-    this.#headReader.reset()
-    if (head === undefined) {
-      this.#stop(`${JSON.stringify(text.slice(0, 40))} is not an HTTP ${this.#side}`)
-      return
-    }
+  #startMessage(head: Http1Head<S>): void {
     this.#head = head
     this.#reader = 'status' in head ? this.#responseBody(head) : bodyReaderFor(head.headers, false)
     this.#failure = this.#reader?.failure
@@ -458,14 +438,16 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     this.#hooks.onHead?.(head)
   }
 
-  #responseBody(head: Http1ResponseHead): BodyReader | undefined {
-    const isInterim = head.status < 200 && head.status !== 101
+  #responseBody({ status, headers }: Http1ResponseHead): BodyReader | undefined {
+    const isInterim = status < 200 && status !== 101
     const method = isInterim ? undefined : this.#methods.shift()
-    if (head.status === 101 || (method === 'CONNECT' && head.status < 300)) {
+    if (status === 101 || (method === 'CONNECT' && status < 300)) {
       this.#upgraded = true
       return undefined
     }
-    return hasNoBody(head, method) ? undefined : bodyReaderFor(head.headers, true)
+    // Whatever its headers say.
+    const hasNoBody = status < 200 || status === 204 || status === 304 || method === 'HEAD'
+    return hasNoBody ? undefined : bodyReaderFor(headers, true)
   }
 
   #readBody(bytes: Uint8Array, from: number): number {
@@ -486,11 +468,5 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     this.#parts = []
     this.#messages++
     return { ...head, body, trailers, complete } as unknown as Http1Message<S>
-  }
-
-  /** Invalid bytes mean another protocol before the first message, and broken HTTP after it. */
-  #stop(what: string): void {
-    if (this.#messages === 0) this.#notHttp = true
-    else this.#failure = what
   }
 }

@@ -8,7 +8,6 @@ import type {
   ResultEvent,
   SocketEvent,
   TapeEvent,
-  WriteEvent,
 } from '../format/events.js'
 import { fileFunctionName } from '../format/file-functions.js'
 import { defined, parseJson } from '../format/values/json-shape.js'
@@ -70,7 +69,12 @@ class LocationFinder {
       const { kind, seq, answerSeqs } = step
       const isStdio = step.mcp()?.transport === 'stdio'
       if (isStdio) this.#searches.push(...messageLocations(step).map(searchOf))
-      else if (tape.event(seq).type === 'request') this.#searches.push(searchExchange(tape, step))
+      else if (tape.event(seq).type === 'request')
+        // Request and answer are read together, because each needs the decoded exchange, and are not
+        // cached, because conversations are long.
+        this.#searches.push((matcher) =>
+          exchangeLocations(tape, step).flatMap((location) => searchOf(location)(matcher)),
+        )
       else continue
       // After a protocol upgrade, the bytes are no longer an HTTP answer.
       const isUpgrade = kind === 'http' && step.title.endsWith(' 101')
@@ -82,8 +86,14 @@ class LocationFinder {
   add(event: TapeEvent): void {
     const { seq } = event
     switch (event.type) {
-      case 'run':
-        return this.#run(seq)
+      case 'run': {
+        const { env = {}, args, command, entry, cwd } = this.tape.details
+        const put = (source: SourceKind, name: string, value: unknown): void =>
+          this.#put(seq, { direction: 'in', source, name }, (matcher) => searchJson(value, matcher))
+        put('arguments', 'the command line', { args, command, entry, cwd })
+        for (const [name, value] of Object.entries(env)) put('environment', name, value)
+        return
+      }
       case 'draw': {
         const value = wireAsJson(event.value)
         const whose = { direction: 'in', source: 'draw', name: event.kind } as const
@@ -98,8 +108,11 @@ class LocationFinder {
         return this.#result(event)
       case 'deliver':
         return this.#deliver(event)
-      case 'write':
-        return this.#write(event)
+      case 'write': {
+        const call = this.#ops.get(event.op)
+        if (call?.type !== 'call' || this.#read.has(seq)) return
+        return this.#addPiece(`${event.op} stdin`, seq, this.#whose(call, 'out'))
+      }
       case 'output': {
         const { stream } = event
         return this.#addPiece(stream, seq, { direction: 'out', source: 'output', name: stream })
@@ -151,14 +164,6 @@ class LocationFinder {
     else group.seqs.push(seq)
   }
 
-  /** Ends a group of pieces: what follows under this key is different content. */
-  #closePieces(key: string): void {
-    const group = this.#pieces.get(key)
-    if (group === undefined) return
-    this.#pieces.delete(key)
-    this.#pieces.set(`${key} until ${group.seqs.at(-1)}`, group)
-  }
-
   #whose(op: CallEvent | SocketEvent, direction: Whose['direction']): Whose {
     const step = this.#steps.get(op.seq)
     if (op.type === 'socket') {
@@ -171,20 +176,17 @@ class LocationFinder {
     return defined({ direction, source: kind, name, step, site })
   }
 
-  /** Arguments, environment and working directory of the run. */
-  #run(seq: number): void {
-    const { env = {}, args, command, entry, cwd } = this.tape.details
-    const put = (source: SourceKind, name: string, value: unknown): void =>
-      this.#put(seq, { direction: 'in', source, name }, (matcher) => searchJson(value, matcher))
-    put('arguments', 'the command line', { args, command, entry, cwd })
-    for (const [name, value] of Object.entries(env)) put('environment', name, value)
-  }
-
   #call(call: CallEvent): void {
     const { seq, kind, name, title, as } = call
     this.#ops.set(seq, call)
     if (fileFunctionName(name) === 'open')
-      for (const way of ['read', 'write']) this.#closePieces(`${way} ${title}`)
+      for (const opened of [`read ${title}`, `write ${title}`]) {
+        // Ends a group of pieces: what follows under this key is different content.
+        const group = this.#pieces.get(opened)
+        if (group === undefined) continue
+        this.#pieces.delete(opened)
+        this.#pieces.set(`${opened} until ${group.seqs.at(-1)}`, group)
+      }
     const key = transferKey(call)
     const whose = this.#whose(call, 'out')
     if (key?.startsWith('write') === true && as !== undefined && as !== 'json')
@@ -205,12 +207,6 @@ class LocationFinder {
       ...this.#searchBody(seq, as, matcher, call.kind === 'tool' ? 'result' : ''),
       ...searchError(error, matcher),
     ])
-  }
-
-  #write({ seq, op }: WriteEvent): void {
-    const call = this.#ops.get(op)
-    if (call?.type !== 'call' || this.#read.has(seq)) return
-    this.#addPiece(`${op} stdin`, seq, this.#whose(call, 'out'))
   }
 
   #deliver(event: DeliverEvent): void {
@@ -294,15 +290,6 @@ const messageLocations = (step: Step): ValueLocation[] => {
   }
   return step.answerSeqs.length === 0 ? [request] : [request, answer]
 }
-
-/**
- * Searches the request and the answer of a step. They are read together, because each needs the
- * decoded exchange, and not cached, because conversations are long.
- */
-const searchExchange =
-  (tape: TapeLike, step: Step): ValueSearch =>
-  (matcher) =>
-    exchangeLocations(tape, step).flatMap((location) => searchOf(location)(matcher))
 
 const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
   const exchange = step.exchange()

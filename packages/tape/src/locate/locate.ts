@@ -48,7 +48,11 @@ const search = (
     const { direction, source, name, step, site } = location
     const after = step === undefined ? view.stepBefore(seq)?.label : undefined
     const via = source === 'request' ? tools(seq, hit) : undefined
-    const { path, offset, excerpt, inString, count } = hit
+    const { path, offset, excerpt, inString, count, whole } = hit
+    const hash = source === 'request' && whole !== undefined ? hashText(whole) : undefined
+    // Part of an earlier request, too.
+    const carried = (hash !== undefined && sent.has(hash)) || undefined
+    if (hash !== undefined) sent.add(hash)
     return defined({
       seq,
       at: tape.event(seq).at,
@@ -64,18 +68,9 @@ const search = (
       count,
       site,
       via,
-      carried: (source === 'request' && wasSentBefore(hit, sent)) || undefined,
+      carried,
     })
   })
-}
-
-/** True if this text was part of an earlier request. */
-const wasSentBefore = ({ whole }: Hit, sent: Set<number>): boolean => {
-  if (whole === undefined) return false
-  const hash = hashText(whole)
-  if (sent.has(hash)) return true
-  sent.add(hash)
-  return false
 }
 
 /**

@@ -308,22 +308,20 @@ const searchBytes = (
   const characters = new TextDecoder('latin1')
   const narrow = (text: string): string => characters.decode(new TextEncoder().encode(text))
   const matches = matcher.findInBytes?.(characters.decode(bytes), narrow) ?? []
-  return onePerPiece(
-    matches.map((match) => ({
-      offset: match.index,
-      seq: pieceAt(pieces, match.index + match.length - 1),
-      excerpt: excerptOfBytes(bytes, match),
-    })),
-  )
-}
-
-const excerptOfBytes = (bytes: Uint8Array, { index, length }: Match): Hit['excerpt'] => {
   const decoder = new TextDecoder()
   const text = (from: number, to: number): string => decoder.decode(bytes.subarray(from, to))
-  const before = text(Math.max(0, index - 40), index)
-  const match = text(index, index + length)
-  const joined = before + match + text(index + length, index + length + 40)
-  return excerptOf(joined, { index: before.length, length: match.length })
+  return onePerPiece(
+    matches.map(({ index, length }) => {
+      const before = text(Math.max(0, index - 40), index)
+      const match = text(index, index + length)
+      const joined = before + match + text(index + length, index + length + 40)
+      return {
+        offset: index,
+        seq: pieceAt(pieces, index + length - 1),
+        excerpt: excerptOf(joined, { index: before.length, length: match.length }),
+      }
+    }),
+  )
 }
 
 interface Found {

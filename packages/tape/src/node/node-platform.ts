@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer'
-import type { ZlibOptions } from 'node:zlib'
 import { crc32Of } from '../format/values/bytes.js'
 import type { WriterPlatform } from '../format/platform.js'
 import {
@@ -37,16 +36,6 @@ const { utf8Write } = Buffer.prototype as unknown as { readonly utf8Write: Write
 /** Up to this length, computing is faster than calling zlib, whose result for no bytes also differs. */
 const SHORT_BYTES = 32
 
-/**
- * The smallest zlib window and output that cover a short text. The defaults have 272 KB, and
- * allocating them takes longer than compressing a few kilobytes.
- */
-function memoryFor(bytes: number): ZlibOptions {
-  const windowBits = Math.min(15, Math.max(9, 32 - Math.clz32(bytes)))
-  const chunkSize = Math.min(1 << 14, Math.max(1 << 8, bytes))
-  return { windowBits, memLevel: Math.min(8, windowBits - 6), chunkSize }
-}
-
 export const nodePlatform: WriterPlatform = {
   sha256: (data) => hash('sha256', data),
   createSha256: () => {
@@ -64,7 +53,14 @@ export const nodePlatform: WriterPlatform = {
     inflateRawSync(bytes, { maxOutputLength: Math.max(1, maxBytes) }),
   gunzip: (bytes, maxBytes) => gunzipSync(bytes, { maxOutputLength: Math.max(1, maxBytes) }),
   writeText: (text, bytes, at) => utf8Write.call(bytes, text, at),
-  deflateRaw: (bytes, level) => deflateRawSync(bytes, { level, ...memoryFor(bytes.length) }),
+  deflateRaw: (bytes, level) => {
+    // The smallest zlib window and output that cover a short text. The defaults have 272 KB, and
+    // allocating them takes longer than compressing a few kilobytes.
+    const windowBits = Math.min(15, Math.max(9, 32 - Math.clz32(bytes.length)))
+    const chunkSize = Math.min(1 << 14, Math.max(1 << 8, bytes.length))
+    const memLevel = Math.min(8, windowBits - 6)
+    return deflateRawSync(bytes, { level, windowBits, memLevel, chunkSize })
+  },
   equal: (a, aFrom, b, bFrom, length) =>
     compare.call(a, b, bFrom, bFrom + length, aFrom, aFrom + length) === 0,
   verifyEd25519: (message, signature, publicKey) => {

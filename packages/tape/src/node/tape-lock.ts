@@ -36,7 +36,12 @@ export class TapeLock {
   static take(tape: string): TapeLock {
     const path = `${tape}.lock`
     for (let attempt = 0; attempt < 3; attempt++) {
-      if (claim(path)) return new TapeLock(path).#unlessCreatorWrites(tape)
+      if (claim(path)) {
+        const creator = readCreator(tape)
+        if (creator === undefined || !isWriting(creator, tape)) return new TapeLock(path)
+        remove(path)
+        throw tapeErrors.TAPE_IN_USE(tape, creator.pid)
+      }
       const owner = readOwner(path)
       if (owner !== undefined && isAlive(owner)) throw tapeErrors.TAPE_IN_USE(tape, owner.pid)
       if (owner !== undefined) {
@@ -54,13 +59,6 @@ export class TapeLock {
       }
     }
     throw tapeErrors.TAPE_IN_USE(tape, readOwner(path)?.pid ?? 0)
-  }
-
-  #unlessCreatorWrites(tape: string): this {
-    const creator = readCreator(tape)
-    if (creator === undefined || !isWriting(creator, tape)) return this
-    this.release()
-    throw tapeErrors.TAPE_IN_USE(tape, creator.pid)
   }
 
   release(): void {

@@ -105,34 +105,28 @@ export class TapeWriter {
     if (!existsSync(path)) throw tapeErrors.TAPE_MISSING(path)
     const lock = TapeLock.take(path)
     try {
-      return TapeWriter.#reopenLocked(path, lock, options)
+      const layout = openLayout(nodePlatform, openFileSource(path), path)
+      if (layout.status === 'sealed') throw tapeErrors.TAPE_SEALED(path)
+      const { frames, end } = layout
+      const tape = new Tape(nodePlatform, layout, path)
+      const { durability = 'machine' } = tape.run
+      const encoder = new RecordEncoder(nodePlatform)
+      for (let seq = 0; seq < frames.count; seq++)
+        encoder.skip(frames.frame(seq), () => tape.storedBody(seq))
+      // The last few requests, oldest first: one per conversation that may continue.
+      const requests: number[] = []
+      for (let seq = tape.count - 1; seq > 0 && requests.length < 4; seq--)
+        if (tape.event(seq).type === 'request') requests.unshift(seq)
+      for (const seq of requests) encoder.skipRequest(seq, tape.storedBody(seq))
+      const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
+      const file = TapeFile.continueAt(path, end, durability)
+      const writer = new TapeWriter(file, lock, encoder, now, tape.run)
+      if (durability === 'machine') syncing.add(writer)
+      return writer
     } catch (error) {
       lock.release()
       throw error
     }
-  }
-
-  static #reopenLocked(path: string, lock: TapeLock, options: TapeWriterOptions): TapeWriter {
-    const layout = openLayout(nodePlatform, openFileSource(path), path)
-    if (layout.status === 'sealed') throw tapeErrors.TAPE_SEALED(path)
-    const { frames, end } = layout
-    const tape = new Tape(nodePlatform, layout, path)
-    const { durability = 'machine' } = tape.run
-    const encoder = new RecordEncoder(nodePlatform)
-    for (let seq = 0; seq < frames.count; seq++) {
-      encoder.skip(frames.frame(seq), () => tape.storedBody(seq))
-    }
-    // The last few requests, oldest first: one per conversation that may continue.
-    const found: number[] = []
-    for (let seq = tape.count - 1; seq > 0 && found.length < 4; seq--) {
-      if (tape.event(seq).type === 'request') found.unshift(seq)
-    }
-    for (const seq of found) encoder.skipRequest(seq, tape.storedBody(seq))
-    const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
-    const file = TapeFile.continueAt(path, end, durability)
-    const writer = new TapeWriter(file, lock, encoder, now, tape.run)
-    if (durability === 'machine') syncing.add(writer)
-    return writer
   }
 
   /**

@@ -45,7 +45,10 @@ const escapeCode = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).t
 function valueLines(value: unknown, indent: string): string[] {
   if (typeof value === 'string') {
     const lines = folded(value.split('\n').map(visibleText).join('\n')).split('\n')
-    const mixed = mixesAlphabets(value) ? ' ⟨letters of several alphabets in a word⟩' : ''
+    const words = value.match(/[\p{L}\p{M}]+/gu) ?? []
+    // Similar letters of different alphabets, such as a Cyrillic `а` in `acme`.
+    const isMixed = words.some((word) => /\p{Script=Latin}/u.test(word) && LIKE_LATIN.test(word))
+    const mixed = isMixed ? ' ⟨letters of several alphabets in a word⟩' : ''
     if (lines.length === 1) return [JSON.stringify(lines[0]).replaceAll('\\\\u{', '\\u{') + mixed]
     return [
       `a text of ${lines.length} lines${mixed}`,
@@ -85,12 +88,6 @@ function folded(visible: string): string {
   const [start, end] = [signs.slice(0, TEXT_MAX - 60), signs.slice(-60)]
   return `${start.join('')}⟨… ${signs.length - TEXT_MAX} more characters …⟩${end.join('')}`
 }
-
-/** True if a word mixes similar letters of different alphabets, such as a Cyrillic `а` in `acme`. */
-const mixesAlphabets = (text: string): boolean =>
-  (text.match(/[\p{L}\p{M}]+/gu) ?? []).some(
-    (word) => /\p{Script=Latin}/u.test(word) && LIKE_LATIN.test(word),
-  )
 
 const LIKE_LATIN =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}]/u

@@ -1,6 +1,5 @@
 import { utf8 } from '../format/values/bytes.js'
 import { clipText } from '../format/values/clip-text.js'
-import type { TapeEvent } from '../format/events.js'
 import type { SignatureState } from '../format/seal.js'
 import type { CheckedReceipt, ProvenCall } from '../receipts/receipt.js'
 
@@ -45,8 +44,11 @@ function signatureText(
 function callLines(call: ProvenCall): ReceiptLine[] {
   const { label, seq, startedAt, event, body, decision, approval, answer } = call
   const step = label === undefined ? [] : [`step ${label}`]
+  let title: string = event.type
+  if (event.type === 'request') title = `${event.method} ${event.url}`
+  if (event.type === 'call') title = `${event.kind} ${event.name}`
   return [
-    { text: [...step, `event ${seq}`, instant(startedAt), titleOf(event)].join(' · ') },
+    { text: [...step, `event ${seq}`, instant(startedAt), title].join(' · ') },
     { word: 'call', text: bodyText(body) },
     ...(decision === undefined
       ? []
@@ -63,11 +65,6 @@ function callLines(call: ProvenCall): ReceiptLine[] {
         ]),
     ...(answer === undefined ? [] : [{ word: 'answer', text: bodyText(answer.body) }]),
   ]
-}
-
-const titleOf = (event: TapeEvent): string => {
-  if (event.type === 'request') return `${event.method} ${event.url}`
-  return event.type === 'call' ? `${event.kind} ${event.name}` : event.type
 }
 
 /** Independent of the time zone, because receipts are read elsewhere. */

@@ -29,19 +29,15 @@ export const unknownHttp: ModelApi = {
 export const findApi = (request: ProviderRequest): ModelApi => {
   const api = APIS.find((candidate) => candidate.matches(request))
   if (api === undefined) return unknownHttp
-  const provider = api.providerAt?.(request.url) ?? serverName(request.url) ?? api.provider
+  const { url } = request
+  const provider =
+    api.providerAt?.(url) ??
+    PROVIDERS.find(({ hosts }) => hosts?.test(url.hostname) === true)?.name ??
+    // Behind a proxy, it is recognised by path segments that only one provider uses.
+    PROVIDERS.find(({ isServer }) => isServer?.(url) === true)?.name ??
+    api.provider
   return provider === api.provider ? api : { ...api, provider }
 }
-
-/**
- * The provider that a URL names, if any. Behind a proxy, it is recognised by path segments that
- * only one provider uses.
- */
-const serverName = (url: URL): string | undefined =>
-  (
-    PROVIDERS.find(({ hosts }) => hosts?.test(url.hostname) === true) ??
-    PROVIDERS.find(({ isServer }) => isServer?.(url) === true)
-  )?.name
 
 /** Request members that contain the conversation, for one API or for all. */
 export const conversationMembers = (api?: string): ReadonlySet<string> =>

@@ -28,7 +28,14 @@ export function answerFrames(
   decode: (part: ResponsePart) => readonly Message[],
   { framesMax = 150, bytesMax = 16_000_000 }: FrameLimits = {},
 ): AnswerFrame[] {
-  const cuts = response.events === undefined ? textCuts(response) : eventCuts(response.events)
+  const { events } = response
+  // One cut for each moment at which events arrived.
+  const cuts =
+    events?.flatMap(({ at }, index): Cut[] =>
+      events[index + 1]?.at === at
+        ? []
+        : [{ at, part: () => ({ events: events.slice(0, index + 1) }) }],
+    ) ?? textCuts(response)
   const size = Math.max(1, response.body.length)
   // On average a frame decodes half of the stream.
   const affordable = Math.max(2, Math.floor((2 * bytesMax) / size))
@@ -48,14 +55,6 @@ interface Cut {
   readonly at: number
   readonly part: () => ResponsePart
 }
-
-/** One cut for each moment at which events arrived. */
-const eventCuts = (events: readonly SseEvent[]): Cut[] =>
-  events.flatMap(({ at }, index) =>
-    events[index + 1]?.at === at
-      ? []
-      : [{ at, part: () => ({ events: events.slice(0, index + 1) }) }],
-  )
 
 /** A JSON array may be streamed, too: its prefixes are read as text, the whole is decoded normally. */
 function textCuts({ chunks, text, json }: ExchangeResponse): Cut[] {

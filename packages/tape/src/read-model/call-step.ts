@@ -54,7 +54,10 @@ export class CallStep extends StepBase {
 
   get state(): StepState {
     const { failure, result } = this.op
-    if (isDenied(this.op)) return 'denied'
+    // A guard, not the tool, is the reason that there is no output.
+    const { status, attempts } = (result && factsOf(result)) ?? {}
+    const isBlocked = attempts === 0 && (status === 'stopped' || status === 'in doubt')
+    if (status === 'denied' || isBlocked) return 'denied'
     if (failure !== undefined) return failureState(failure)
     const exit = this.#exit()
     if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
@@ -90,6 +93,7 @@ export class CallStep extends StepBase {
     // Messages of an MCP server are separate steps; this is its other output.
     const { tape } = this.context
     const remarks = this.session?.remarks.filter(({ from }) => from === 'server') ?? []
+    const chunks = this.op.chunks.filter(({ pipe = 1 }) => this.session === undefined || pipe !== 1)
     return {
       name: this.name,
       args: this.#args(),
@@ -101,15 +105,9 @@ export class CallStep extends StepBase {
           pipe: 1,
           bytes: new TextEncoder().encode(`${text}\n`),
         })),
-        ...this.#ownChunks().map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
+        ...chunks.map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
       ].toSorted((left, right) => left.at - right.at),
     }
-  }
-
-  /** Output of the process, without the pipe that a server uses for messages. */
-  #ownChunks(): CallOp['chunks'] {
-    const { chunks } = this.op
-    return this.session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
   }
 
   #args(): unknown {
@@ -131,11 +129,4 @@ export class CallStep extends StepBase {
     const result = this.#result() as { status?: unknown; signal?: unknown } | undefined
     return exitOf(result?.status, result?.signal)
   }
-}
-
-/** True if the output is missing because of a guard, not because of the tool. */
-const isDenied = ({ result }: CallOp): boolean => {
-  const { status, attempts } = (result && factsOf(result)) ?? {}
-  if (status === 'denied') return true
-  return attempts === 0 && (status === 'stopped' || status === 'in doubt')
 }

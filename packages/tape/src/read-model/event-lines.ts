@@ -14,16 +14,14 @@ export type EventLine = TapeEvent & { readonly body?: unknown }
 export function* eventLines(tape: TapeLike): Generator<EventLine> {
   for (const event of tape.events()) {
     const body = tape.body(event.seq)
-    yield body.length === 0 ? event : { ...event, body: readableBody(formOf(event), body) }
+    const form = 'as' in event ? event.as : undefined
+    yield body.length === 0
+      ? event
+      : { ...event, body: readableBody(event.type === 'run' ? 'json' : form, body) }
   }
 }
 
-const formOf = (event: TapeEvent): BodyForm => {
-  if (event.type === 'run') return 'json'
-  return ('as' in event ? event.as : undefined) ?? 'bytes'
-}
-
-const readableBody = (form: BodyForm, body: Uint8Array): unknown => {
+const readableBody = (form: BodyForm | undefined, body: Uint8Array): unknown => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
     return form === 'json' && !isTooDeep(text) ? plainJson(JSON.parse(text)) : text

@@ -108,12 +108,19 @@ export class ExchangeReader {
 
   /** Read from events alone, except on sockets, where the bytes contain it. */
   get head(): AnswerHead | undefined {
-    this.#head ??= { value: this.#readHead() }
+    if (this.#head === undefined) {
+      const answer = this.op.event.socket === undefined ? answerHead(this.op) : this.#answer()
+      this.#head = { value: answer && answerHeadOf(answer) }
+    }
     return this.#head.value
   }
 
   get decoded(): DecodedResponse {
-    return (this.#decoded ??= this.#decode())
+    if (this.#decoded !== undefined) return this.#decoded
+    const wire = this.#answer()
+    this.#head ??= { value: wire && answerHeadOf(wire) }
+    this.#decoded = wire === undefined ? { messages: [] } : this.#decodeOpened(openResponse(wire))
+    return this.#decoded
   }
 
   /** From the answer, or from the request if there is none. */
@@ -161,21 +168,8 @@ export class ExchangeReader {
     return answerFrames(whole, (part) => this.#decodeOpened({ ...whole, ...part }).messages, limits)
   }
 
-  #readHead(): AnswerHead | undefined {
-    if (this.op.event.socket === undefined) return answerHead(this.op)
-    const wire = this.#answer()
-    return wire && answerHeadOf(wire)
-  }
-
   #decodeRequest(): DecodedRequest {
     return this.provider.decodeRequest(this.#providerRequest())
-  }
-
-  #decode(): DecodedResponse {
-    const wire = this.#answer()
-    this.#head ??= { value: wire && answerHeadOf(wire) }
-    if (wire === undefined) return { messages: [] }
-    return this.#decodeOpened(openResponse(wire))
   }
 
   #decodeOpened(response: ExchangeResponse): DecodedResponse {
@@ -248,7 +242,7 @@ export const readModelRequest = (
   }
 }
 
-const answerHeadOf = ({ status, statusText, complete }: HttpAnswer): AnswerHead => ({
+const answerHeadOf = ({ status, statusText, complete }: AnswerHead): AnswerHead => ({
   status,
   statusText,
   complete,

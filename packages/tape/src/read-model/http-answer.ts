@@ -40,9 +40,15 @@ export const readAnswer = (
   onSameSocket: readonly StepOp[],
   decoders: BodyDecoders,
 ): HttpAnswer | undefined => {
+  const head = answerHead(op)
+  const headers = op.response?.headers ?? []
   const answer =
     op.event.socket === undefined
-      ? answerOfEvents(tape, op)
+      ? head && {
+          ...head,
+          headers,
+          chunks: op.chunks.map(({ seq, at }) => ({ at, bytes: tape.body(seq) })),
+        }
       : answerOnSocket(tape, op, onSameSocket)
   // `fetch` has already decompressed it; its headers still name the encoding.
   return answer === undefined || (op.event.seam === 'fetch' && op.response?.encoded !== true)
@@ -64,16 +70,6 @@ export const answerHead = ({ response, end, failure }: StepOp): AnswerHead | und
   }
 }
 
-const answerOfEvents = (tape: TapeLike, op: StepOp): HttpAnswer | undefined => {
-  const head = answerHead(op)
-  if (head === undefined) return undefined
-  return {
-    ...head,
-    headers: op.response?.headers ?? [],
-    chunks: op.chunks.map(({ seq, at }) => ({ at, bytes: tape.body(seq) })),
-  }
-}
-
 /**
  * Extracts the answer from a connection. The bytes between this request and the next are enough,
  * unless requests were pipelined: then the whole connection is read.
@@ -84,8 +80,13 @@ const answerOnSocket = (
   onSameSocket: readonly StepOp[],
 ): HttpAnswer | undefined => {
   const position = firstIndex(onSameSocket, ({ event }) => event.seq >= op.event.seq)
-  const wasWaitedFor = position <= firstUnanswered(onSameSocket)
-  const alone = wasWaitedFor ? scanAnswers(tape, [op]) : []
+  let firstUnanswered = unanswered.get(onSameSocket)
+  if (firstUnanswered === undefined) {
+    const found = onSameSocket.findIndex(({ chunks }) => chunks.length === 0)
+    firstUnanswered = found < 0 ? onSameSocket.length : found
+    unanswered.set(onSameSocket, firstUnanswered)
+  }
+  const alone = position <= firstUnanswered ? scanAnswers(tape, [op]) : []
   if (onSameSocket.length < 2 || (alone.length === 1 && alone[0]?.complete === true))
     return alone[0]
   return scanAnswers(tape, onSameSocket)[position]
@@ -93,15 +94,6 @@ const answerOnSocket = (
 
 /** Computed once per socket, which may have thousands of requests. */
 const unanswered = new WeakMap<readonly StepOp[], number>()
-
-const firstUnanswered = (onSameSocket: readonly StepOp[]): number => {
-  const known = unanswered.get(onSameSocket)
-  if (known !== undefined) return known
-  const found = onSameSocket.findIndex(({ chunks }) => chunks.length === 0)
-  const position = found < 0 ? onSameSocket.length : found
-  unanswered.set(onSameSocket, position)
-  return position
-}
 
 /** Final answers in the recorded pieces of some requests of one socket, in order. */
 const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {

@@ -127,7 +127,9 @@ export class RequestStep extends StepBase {
   }
 
   get title(): string {
-    return (this.#title ??= this.#readTitle())
+    this.#title ??=
+      this.#api === undefined ? (this.#httpMcp?.title ?? this.#httpTitle()) : this.#modelTitle()
+    return this.#title
   }
 
   override get waitingTitle(): string | undefined {
@@ -163,19 +165,14 @@ export class RequestStep extends StepBase {
   }
 
   get #httpMcp(): HttpMcp | undefined {
-    this.#mcp ??= { value: this.#readMcp() }
+    if (this.#mcp === undefined) {
+      const { reader, context, op } = this
+      const isMcp = this.#api === undefined
+      this.#mcp = {
+        value: isMcp ? HttpMcp.of(op.event, { reader, servers: context.mcpServers }) : undefined,
+      }
+    }
     return this.#mcp.value
-  }
-
-  #readMcp(): HttpMcp | undefined {
-    if (this.#api !== undefined) return undefined
-    const { mcpServers: servers } = this.context
-    return HttpMcp.of(this.op.event, { reader: this.reader, servers })
-  }
-
-  #readTitle(): string {
-    if (this.#api !== undefined) return this.#modelTitle()
-    return this.#httpMcp?.title ?? this.#httpTitle()
   }
 
   get #api(): ModelApi | undefined {

@@ -1,9 +1,7 @@
 import { isStoppedNote, SITE_NOTE } from '../format/events.js'
 import type {
   CallEvent,
-  DeliverEvent,
   DeliveryEvent,
-  DrawEvent,
   EndEvent,
   InitiationEvent,
   NoteEvent,
@@ -121,7 +119,11 @@ class RunIndexBuilder implements RunIndex {
           this.steps.push(event)
           this.trace.push({ type: 'start', op: event.seq, role: 'instant' })
         }
-        if (event.kind === 'attachment' && event.name === SITE_NOTE) this.#addSite(event)
+        if (event.kind === 'attachment' && event.name === SITE_NOTE) {
+          const op = this.#ops.get(Number(event.text))
+          if (op?.event.type === 'request' && event.site !== undefined)
+            op.event = { ...op.event, site: op.event.site ?? event.site }
+        }
         break
       case 'output':
         this.outputs.push(event)
@@ -134,9 +136,13 @@ class RunIndexBuilder implements RunIndex {
       case 'end':
         this.end = event
         break
-      case 'draw':
-        this.#decided(event)
+      case 'draw': {
+        const intent = intentOf(event)
+        const last = this.steps.at(-1)
+        if (intent?.again !== true) this.#drawn = intent
+        else if (last !== undefined && 'event' in last) last.guard = intent
         break
+      }
       case 'run':
       case 'seal':
         break
@@ -161,17 +167,6 @@ class RunIndexBuilder implements RunIndex {
       pushTo(this.bySocket, event.socket, op)
   }
 
-  #decided(event: DrawEvent): void {
-    const intent = intentOf(event)
-    if (intent === undefined) return
-    if (intent.again !== true) {
-      this.#drawn = intent
-      return
-    }
-    const last = this.steps.at(-1)
-    if (last !== undefined && 'event' in last) last.guard = intent
-  }
-
   #addStep(event: StepOp['event']): StepOp {
     const op: StepOp = { event, chunks: [], writes: [] }
     this.steps.push(op)
@@ -179,17 +174,12 @@ class RunIndexBuilder implements RunIndex {
     return op
   }
 
-  #addSite({ site, text }: NoteEvent): void {
-    const op = this.#ops.get(Number(text))
-    if (op?.event.type !== 'request' || site === undefined) return
-    op.event = { ...op.event, site: op.event.site ?? site }
-  }
-
   #deliver(event: DeliveryEvent): void {
     const own = this.#ops.get(event.op)
     const op = own ?? this.#requestOn(event)
     // The end of a connection concerns a request only if the request has no answer at all.
-    const isNews = own !== undefined || isChunk(event) || op?.chunks.length === 0
+    const isChunk = event.type === 'deliver' && event.part === 'chunk'
+    const isNews = own !== undefined || isChunk || op?.chunks.length === 0
     // A synchronous answer arrives in the middle of running code and starts nothing.
     if (!this.#syncCalls.has(event.op)) {
       const about = isNews ? (op?.event.seq ?? event.op) : event.op
@@ -202,9 +192,14 @@ class RunIndexBuilder implements RunIndex {
     if (isNews) op.last = mark
     if (event.type === 'response') op.response = event
     else if (event.type === 'result') op.result = event
-    else if (isChunk(event)) {
+    else if (event.part === 'chunk')
       op.chunks.push(event.pipe === undefined ? mark : { ...mark, pipe: event.pipe })
-    } else if (isFinal(event)) op.end ??= mark
+    else if (
+      ['exit', 'close', 'error'].includes(event.part) ||
+      // The end of one pipe of a child process is not the end of the process.
+      (event.part === 'end' && event.pipe === undefined)
+    )
+      op.end ??= mark
     if (event.type === 'deliver' && event.part === 'exit') op.exit = event.value
     if (event.type !== 'response' && event.error !== undefined) op.failure ??= event.error
   }
@@ -234,9 +229,6 @@ interface OpenedSocket {
   isUsed?: boolean
 }
 
-const isChunk = (event: DeliveryEvent): event is DeliverEvent =>
-  event.type === 'deliver' && event.part === 'chunk'
-
 const seqOf = (step: StepOp | NoteEvent): number => ('event' in step ? step.event.seq : step.seq)
 
 const isStep = (event: InitiationEvent): event is RequestEvent | CallEvent =>
@@ -252,7 +244,3 @@ const roleOf = (event: InitiationEvent): StartEntry['role'] => {
     ? 'background'
     : 'other'
 }
-
-/** The end of one pipe of a child process is not the end of the process. */
-const isFinal = ({ part, pipe }: DeliverEvent): boolean =>
-  part === 'exit' || part === 'close' || part === 'error' || (part === 'end' && pipe === undefined)

@@ -112,7 +112,10 @@ export class RunView {
 
   /** All steps, including tool calls that appear only in the conversation. Reads all model answers. */
   get steps(): readonly Step[] {
-    this.#steps ??= mergeBySeq(this.#recorded, this.#toolLinks().inferred)
+    // Inferred steps come after the answer that requests them.
+    this.#steps ??= [...this.#recorded, ...this.#toolLinks().inferred].toSorted(
+      (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
+    )
     return this.#steps
   }
 
@@ -252,9 +255,3 @@ const isOp = <E extends StepOp['event']>(
   op: StepOp,
   type: E['type'],
 ): op is StepOp & { readonly event: E } => op.event.type === type
-
-/** Inferred steps come after the answer that requests them. */
-const mergeBySeq = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>
-  [...recorded, ...inferred].toSorted(
-    (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
-  )

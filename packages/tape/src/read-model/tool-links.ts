@@ -56,9 +56,10 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
     const inLane = following[position] ?? []
     let count = 0
     for (const [call, tool] of tools.take(caller, inLane[0])) {
-      const nearby = (): RequestStep[] => models.slice(position + 1, position + 1 + LOOK_AHEAD)
-      const reporter = tool === undefined ? findReporter(call, inLane, nearby) : undefined
       if (tool !== undefined) askedBy.set(tool.seq, caller.label)
+      if (tool !== undefined || call.id === '') continue
+      const nearby = models.slice(position + 1, position + 1 + LOOK_AHEAD)
+      const reporter = [...new Set([...inLane, ...nearby])].find((step) => hasResult(step, call.id))
       if (reporter === undefined) continue
       const label = `${caller.label}.${++count}`
       inferred.push(new InferredToolStep(context, label, call, caller, reporter))
@@ -66,16 +67,6 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   }
   return { askedBy, inferred }
 }
-
-/** The request that contains the result of a call: a nearby one, preferably in the same lane. */
-const findReporter = (
-  call: ToolCallPart,
-  inLane: readonly RequestStep[],
-  nearby: () => readonly RequestStep[],
-): RequestStep | undefined =>
-  call.id === ''
-    ? undefined
-    : [...new Set([...inLane, ...nearby()])].find((step) => hasResult(step, call.id))
 
 /**
  * True if a request contains the result of a call. Results are near the end of a long text, under a

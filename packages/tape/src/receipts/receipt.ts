@@ -6,7 +6,7 @@ import {
   linkHash,
   SHORT_BODY_MAX_BYTES,
 } from '../format/chain.js'
-import { isHeavy, type RunEvent, type SealEvent, type TapeEvent } from '../format/events.js'
+import { isHeavy, type SealEvent, type TapeEvent } from '../format/events.js'
 import { type ProofLevel, provenIndex, provenRoot } from '../format/merkle.js'
 import type { TapePlatform } from '../format/platform.js'
 import {
@@ -130,10 +130,11 @@ export async function checkReceipt(
     facts = { ...facts, ...(digest !== undefined && { digest }), count: seal.event.count, seal }
     requireThat(seal.state !== 'invalid', 'the signature of the seal does not fit')
     const events = content.links.flatMap((link) => provenEvents(platform, link, seal.event))
-    const run = runOf(events[0], content.run)
-    const shift = run.parent === undefined ? 0 : run.parent.seq - 1
-    const calls = callsOf(events, shift, run.startedAt, content.steps)
-    const { id, name, startedAt } = run
+    const run = events[0]?.event
+    requireThat(run?.type === 'run', 'it does not start with the run record')
+    const { id, name, startedAt, parent } = run
+    requireThat(id === content.run, 'its run is not the one of its tape')
+    const calls = callsOf(events, parent ? parent.seq - 1 : 0, startedAt, content.steps)
     return {
       ok: true,
       ...facts,
@@ -218,8 +219,7 @@ function provenEvents(
     return { event: parsed, ...(each.sha === undefined && { body: bodyOf(each) }) }
   })
   requireThat(last.seq < seal.count, `event ${last.seq} comes after the seal`)
-  const proven: ProvenEvent[] = events.map((each) => ({ ...each, link: events as ProvenEvent[] }))
-  return proven
+  return events.map((each) => ({ ...each, link: events as ProvenEvent[] }))
 }
 
 function linkedEvent(
@@ -250,12 +250,6 @@ function parseEvent(text: string): TapeEvent {
   } catch {
     throw new ReceiptProblem('an event is not JSON')
   }
-}
-
-function runOf(first: ProvenEvent | undefined, id: string): RunEvent {
-  requireThat(first?.event.type === 'run', 'it does not start with the run record')
-  requireThat(first.event.id === id, 'its run is not the one of its tape')
-  return first.event
 }
 
 function callsOf(

@@ -149,13 +149,20 @@ class Search {
     let replaced = ''
     let from = 0
     for (let last = window - 1; last < length;) {
-      const skip = this.#skip[hashAt(text, last)] ?? 1
+      const hash = hashAt(text, last)
+      const skip = this.#skip[hash] ?? 1
       if (skip > 0) {
         last += skip
         continue
       }
       const start = last - window + 1
-      const needle = start < from ? undefined : this.#at(text, start, last)
+      const rest = length - start
+      const candidates = start < from ? [] : this.#endingIn.get(hash)
+      const needle = candidates?.find((each) =>
+        each.text.length <= rest
+          ? text.startsWith(each.text, start)
+          : each.mayBeCut && each.text.startsWith(text.slice(start)),
+      )
       if (needle === undefined) {
         last += 1
         continue
@@ -187,17 +194,6 @@ class Search {
       if (needle !== undefined) return editOf(text, start, length, needle)
     }
     return undefined
-  }
-
-  #at(text: string, start: number, last: number): Needle | undefined {
-    const rest = text.length - start
-    return this.#endingIn
-      .get(hashAt(text, last))
-      ?.find((needle) =>
-        needle.text.length <= rest
-          ? text.startsWith(needle.text, start)
-          : needle.mayBeCut && needle.text.startsWith(text.slice(start)),
-      )
   }
 }
 

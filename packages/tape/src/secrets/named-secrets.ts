@@ -61,7 +61,7 @@ export function namedSecrets(text: string): NamedSecret[] {
       searched = Math.max(searched, from)
     }
   }
-  const others = [...foreignSecrets(text, isAscii), ...curlPasswords(text)]
+  const others = [...otherSecrets(text, isAscii)]
   return others.length === 0 ? secrets : withoutOverlaps([...secrets, ...others])
 }
 
@@ -69,20 +69,14 @@ export function namedSecrets(text: string): NamedSecret[] {
 const WORKING_FOLDER = /^(?:OLD)?PWD$/
 const FOLDER = /^(?:\/|[A-Za-z]:[\\/])/
 
-function* foreignSecrets(text: string, isAscii: boolean): Generator<NamedSecret> {
+/** Values after foreign names, and `curl -u ann:X` in a text. */
+function* otherSecrets(text: string, isAscii: boolean): Generator<NamedSecret> {
   for (const { strength, start, end } of foreignValues(text, isAscii)) {
     const value = text.slice(start, end)
     const name = strength === 'password' ? 'password' : 'api_key'
     const isPhrase = MNEMONIC.test(value)
     if (isPhrase || isSecretValue(value, { name, strength }, 'word')) yield { name, start, end }
   }
-}
-
-const CURL_USER =
-  /\bcurl\s[^\n|;]{0,256}?\s?(?:-u|--user)[ =]\\{0,4}["']?[\w.@+-]{1,64}:([^\s"'\\`]{4,128})/g
-
-/** `curl -u ann:X` in a text. */
-function* curlPasswords(text: string): Generator<NamedSecret> {
   if (!text.includes('curl ')) return
   for (const { 0: all, 1: value = '', index } of text.matchAll(CURL_USER)) {
     const end = index + all.length
@@ -90,6 +84,9 @@ function* curlPasswords(text: string): Generator<NamedSecret> {
       yield { name: 'password', start: end - value.length, end }
   }
 }
+
+const CURL_USER =
+  /\bcurl\s[^\n|;]{0,256}?\s?(?:-u|--user)[ =]\\{0,4}["']?[\w.@+-]{1,64}:([^\s"'\\`]{4,128})/g
 
 function withoutOverlaps(secrets: readonly NamedSecret[]): NamedSecret[] {
   const separate: NamedSecret[] = []
@@ -668,8 +665,13 @@ function isSecretValue(
   if (CONTROL.test(value)) return false
   if (NOT_A_SECRET.test(value) || REFERENCE.test(value)) return false
   if (MNEMONIC.test(value)) return /mnemonic|phrase|seed/i.test(name)
+  if (strength === 'password' && form !== 'data') return isPasswordInText(value, form)
+  // Everything but a sentence about passwords.
   if (strength === 'password')
-    return form === 'data' ? isPasswordData(value) : isPasswordInText(value, form)
+    return (
+      !/[\n\r]/.test(value) &&
+      !(value.includes(' ') && (/pass|[.!?:]$/i.test(value) || length > 128))
+    )
   if (strength === 'authorization' && form === 'data')
     return length >= 8 && /^[\w+/=.~:|-]+$/.test(value) && /[\dA-Z=]/.test(value)
   if (form === 'data') return looksGenerated(value, 8) && !(/id$/i.test(name) && UUID.test(value))
@@ -684,11 +686,6 @@ const CONTROL = /[\0-\x08\x0e-\x1f\x7f]/
 
 /** The words of a wallet. */
 const MNEMONIC = /^(?:[a-z]{3,8} ){11,23}[a-z]{3,8}$/
-
-/** Everything but a sentence about passwords. */
-const isPasswordData = (value: string): boolean =>
-  !/[\n\r]/.test(value) &&
-  !(value.includes(' ') && (/pass|[.!?:]$/i.test(value) || value.length > 128))
 
 function isPasswordInText(value: string, form: Form): boolean {
   if (value.length < 6 || value.length > 128 || /[\s()[\]{}<>|\\]/.test(value)) return false
@@ -725,8 +722,8 @@ export function looksGenerated(value: string, least: number, changesMin = 2): bo
   if (UUID.test(value)) return changesMin === 2
   if (/^\d{4}-\d\d-\d\d|^\.{0,2}\/|^v?\d+(?:\.\d+)+/.test(value) || isHeaderName(value))
     return false
-  if (LICENSE.test(value)) return changesIn(value.replaceAll('-', '')) >= changesMin
-  return Math.max(...value.split(/[^A-Za-z\d]+/).map(changesIn)) >= changesMin
+  const parts = LICENSE.test(value) ? [value.replaceAll('-', '')] : value.split(/[^A-Za-z\d]+/)
+  return Math.max(...parts.map(changesIn)) >= changesMin
 }
 
 /** Groups of capital letters and digits. */

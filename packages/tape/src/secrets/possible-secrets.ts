@@ -11,8 +11,10 @@ export function hasPossibleSecret(text: string): boolean {
     const after = /^[^\n{}[\]]{0,60}/.exec(text.slice(start, start + AFTER_MAX))?.[0] ?? ''
     for (const { 0: value, index: at } of after.matchAll(VALUE)) {
       if (at > BEFORE_VALUE) break
-      const whole = WHOLE.exec(text.slice(start + at, start + at + VALUE_MAX))?.[0] ?? value
-      if (isPossible(whole.replace(/[.:=~-]+$/, ''))) return true
+      const run = WHOLE.exec(text.slice(start + at, start + at + VALUE_MAX))?.[0] ?? value
+      const whole = run.replace(/[.:=~-]+$/, '')
+      if (whole.length >= VALUE_MAX || NOT_SECRET.test(whole)) continue
+      if (UUID.test(whole) || isRandom(whole) || looksGenerated(whole, 10, 3)) return true
     }
   }
   return false
@@ -30,8 +32,3 @@ const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 /** Placeholders, addresses, paths, digests, and ids that providers give. */
 const NOT_SECRET =
   /retake|x{4,}|x-redacted|^\.{0,2}\/|\.(?:[cm]?[jt]sx?|json|md|py|ya?ml|com|org|net|dev|io|example)\b|^(?:sha\d|md5|pbkdf)|(?:Int|Float)\d+(?:Clamped)?Array|^(?:call|msg|toolu|resp|req|run|chatcmpl|thread|asst|file|fp|cus|ord|pi)[_-]/i
-
-const isPossible = (value: string): boolean =>
-  value.length < VALUE_MAX &&
-  !NOT_SECRET.test(value) &&
-  (UUID.test(value) || isRandom(value) || looksGenerated(value, 10, 3))

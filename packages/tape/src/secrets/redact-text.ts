@@ -23,7 +23,8 @@ export function redactText(text: string, onNamed?: OnNamed): string {
   let from = 0
   let end = 0
   for (let start = startOfRun(masked, 0); start >= 0; start = startOfRun(masked, end)) {
-    end = endOfRun(masked, start)
+    end = start + SHORTEST_RUN
+    while (end < masked.length && isInRun(masked.charCodeAt(end))) end += 1
     const key = maskTokens(masked, start, end)
     // A key with dots goes on after the run.
     end = Math.max(end, key?.end ?? 0)
@@ -104,12 +105,6 @@ function startOfRun(text: string, from: number): number {
     at = start + SHORTEST_RUN - 1
   }
   return -1
-}
-
-function endOfRun(text: string, start: number): number {
-  let end = start + SHORTEST_RUN
-  while (end < text.length && isInRun(text.charCodeAt(end))) end += 1
-  return end
 }
 
 // ── random values after a name ──────────────────────────────────────────────
@@ -246,7 +241,12 @@ function hideEncoded(run: string): string {
   const named = hideNamedInside(run)
   if (named !== run) return named
   if (run.length >= SHORTEST_HEX && HEX.test(run)) return hideInHex(run)
-  if (run.length > BINARY_RUN && isBinary(decodeBase64(run.slice(0, 96)))) return run
+  const isBinary =
+    run.length > BINARY_RUN &&
+    decodeBase64(run.slice(0, 96)).some(
+      (byte) => byte < 9 || (byte > 13 && byte < 32) || byte === 127,
+    )
+  if (isBinary) return run
   let hidden = run
   let from = 0
   for (let at = 0; at + SHORTEST_ENCODED - 4 < run.length; at++) {
@@ -344,9 +344,6 @@ const IN_HEX: Encoding = {
     return /[A-F]/.test(like) ? digits.join('').toUpperCase() : digits.join('')
   },
 }
-
-const isBinary = (bytes: Uint8Array): boolean =>
-  bytes.some((byte) => byte < 9 || (byte > 13 && byte < 32) || byte === 127)
 
 function latin1(bytes: Uint8Array): string {
   let text = ''

@@ -122,7 +122,8 @@ function rebuild(recorded: RecordedError, classes: ErrorClasses, level: number):
   if (recorded.cause !== undefined) fields['cause'] = nested(recorded.cause)
   if (recorded.errors !== undefined) fields['errors'] = recorded.errors.map(nested)
   for (const [key, value] of Object.entries(recorded.props ?? {})) {
-    define(error, key, isField(value) ? fields[key] : restore(value, level + 1), true)
+    const isField = (value as { $?: unknown } | null)?.$ === FIELD.$
+    define(error, key, isField ? fields[key] : restore(value, level + 1), true)
     delete fields[key]
   }
   for (const [key, value] of Object.entries(recorded.symbols ?? {}))
@@ -167,9 +168,6 @@ const namedClass = (name: string, base: ErrorClass): ErrorClass => {
   if (madeClasses.size < MADE_LIMIT) madeClasses.set(key, made)
   return made
 }
-
-const isField = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && (value as { $?: unknown }).$ === FIELD.$
 
 const define = (error: Error, key: PropertyKey, value: unknown, enumerable: boolean): void => {
   Object.defineProperty(error, key, { value, writable: true, enumerable, configurable: true })

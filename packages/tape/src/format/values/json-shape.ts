@@ -88,18 +88,16 @@ export const parseArguments = (text: string): unknown =>
 /** The message of an error answer, in the formats of all providers. */
 export const errorMessage = (json: unknown): string | undefined => {
   const { error, message, detail } = recordOf(json)
+  // From Mistral and other FastAPI servers, for an invalid request.
+  const invalid = detail ?? recordOf(message)['detail']
+  const texts = recordsOf(invalid).map(({ msg }) => textOf(msg))
   return (
     optionalText(error) ??
     optionalText(recordOf(error)['message']) ??
     optionalText(message) ??
-    detailMessage(detail ?? recordOf(message)['detail'])
+    optionalText(invalid) ??
+    (texts.length === 0 ? undefined : texts.join('; '))
   )
-}
-
-/** Error of Mistral and other FastAPI servers for an invalid request. */
-const detailMessage = (detail: unknown): string | undefined => {
-  const texts = recordsOf(detail).map(({ msg }) => textOf(msg))
-  return optionalText(detail) ?? (texts.length === 0 ? undefined : texts.join('; '))
 }
 
 /** The fields that have a value; others are omitted, as optional properties require. */

@@ -70,8 +70,10 @@ class WireEncoder {
         return { $: 'bigint', v: String(value) }
       case 'undefined':
         return { $: 'undefined' }
-      case 'symbol':
-        return this.#symbol(value)
+      case 'symbol': {
+        const key = Symbol.keyFor(value)
+        return key === undefined ? this.#lose(String(value)) : { $: 'symbol', v: key }
+      }
       case 'function':
         return this.#lose(`function ${value.name || '(anonymous)'}`)
       case 'object':
@@ -95,11 +97,6 @@ class WireEncoder {
     return { $: 'undefined' }
   }
 
-  #symbol(value: symbol): unknown {
-    const key = Symbol.keyFor(value)
-    return key === undefined ? this.#lose(String(value)) : { $: 'symbol', v: key }
-  }
-
   #object(value: object): unknown {
     if (this.#ancestors.includes(value)) return this.#lose('a cycle')
     if (this.#ancestors.length >= DEPTH_LIMIT) return this.#lose(`more than ${DEPTH_LIMIT} levels`)
@@ -121,9 +118,19 @@ class WireEncoder {
     const proto: unknown = Object.getPrototypeOf(value)
     if (isIntrinsic(proto, Object)) return this.#plain(value)
     if (proto === null) return { $: 'null-prototype', v: this.#members(value) }
-    if (isErrorLike(value)) return { $: 'Error', v: this.#error(value) }
+    if (isErrorLike(value)) {
+      const before = this.#nodesLeft
+      this.#nodesLeft = Math.min(before, ERROR_NODE_LIMIT)
+      const recorded = recordErrorFields(this, value)
+      this.#nodesLeft = before
+      return { $: 'Error', v: recorded }
+    }
     if (isA(value, Map) || isA(value, Set)) this.#count(value.size)
-    return encodeBuiltIn(value, this) ?? this.#instance(value)
+    const builtIn = encodeBuiltIn(value, this)
+    if (builtIn !== undefined) return builtIn
+    // An instance of a class keeps its data and loses its class.
+    this.#reportClass(value)
+    return ++this.#instances > INSTANCE_LIMIT ? { $: 'undefined' } : this.#plain(value)
   }
 
   /** An array with four billion holes takes few bytes but contains many values. */
@@ -161,24 +168,9 @@ class WireEncoder {
     }
   }
 
-  /** An instance of a class keeps its data and loses its class. */
-  #instance(value: object): unknown {
-    this.#reportClass(value)
-    if (++this.#instances > INSTANCE_LIMIT) return { $: 'undefined' }
-    return this.#plain(value)
-  }
-
   #reportClass(value: object): void {
     const { name } = (value as { constructor?: { name?: unknown } }).constructor ?? {}
     this.report(`class ${typeof name === 'string' && name !== '' ? name : '(anonymous)'}`)
-  }
-
-  #error(value: object): RecordedError {
-    const before = this.#nodesLeft
-    this.#nodesLeft = Math.min(before, ERROR_NODE_LIMIT)
-    const recorded = recordErrorFields(this, value)
-    this.#nodesLeft = before
-    return recorded
   }
 }
 

@@ -164,31 +164,23 @@ const restreamMessage = (message: JsonRecord, options: StreamOptions): StreamEve
       { type: 'content_block_stop', index },
     ]
   })
-  const events = [messageStart(whole, options), ...blocks]
-  if (error !== undefined && error !== null) events.push({ type: 'error', error })
-  else events.push(messageDelta(whole), { type: 'message_stop' })
-  return events.map((data) => ({ event: data.type, data }))
-}
-
-const messageStart = (message: JsonRecord, { events }: StreamOptions): MessageEvent => {
-  const start: Draft = { ...message, content: [] }
-  for (const key of AT_END) if (Object.hasOwn(start, key)) start[key] = null
-  const first = eventData(events).find(({ type }) => type === 'message_start')
+  const ending = AT_END.filter((key) => Object.hasOwn(whole, key))
+  const start: Draft = { ...whole, content: [] }
+  for (const key of ending) start[key] = null
+  const first = eventData(options.events).find(({ type }) => type === 'message_start')
   const said = countOf(recordOf(recordOf(first?.['message'])['usage'])['output_tokens']) ?? 1
-  if (isRecord(message['usage'])) start['usage'] = { ...message['usage'], output_tokens: said }
-  return { type: 'message_start', message: start }
-}
-
-const messageDelta = (message: JsonRecord): MessageEvent => {
-  const keys = AT_END.filter((key) => Object.hasOwn(message, key))
-  const totals = Object.entries(recordOf(message['usage'])).filter(
-    ([key, value]) => TOTALS.includes(key) && value !== null,
-  )
-  return {
-    type: 'message_delta',
-    delta: Object.fromEntries(keys.map((key) => [key, message[key]])),
-    usage: Object.fromEntries(totals),
+  if (isRecord(whole['usage'])) start['usage'] = { ...whole['usage'], output_tokens: said }
+  const events: MessageEvent[] = [{ type: 'message_start', message: start }, ...blocks]
+  if (error !== undefined && error !== null) events.push({ type: 'error', error })
+  else {
+    const delta = Object.fromEntries(ending.map((key) => [key, whole[key]]))
+    const totals = Object.entries(recordOf(whole['usage'])).filter(
+      ([key, value]) => TOTALS.includes(key) && value !== null,
+    )
+    events.push({ type: 'message_delta', delta, usage: Object.fromEntries(totals) })
+    events.push({ type: 'message_stop' })
   }
+  return events.map((data) => ({ event: data.type, data }))
 }
 
 /** A block at its start, and its deltas; a block of an unknown kind comes whole. */

@@ -175,7 +175,15 @@ const restreamConverse = (
   const { role, content } = recordOf(recordOf(output)['message'])
   const events: StreamEvent[] = [
     { event: 'messageStart', data: { role } },
-    ...recordsOf(content).flatMap((block, index) => blockEvents(block, index, cut)),
+    ...recordsOf(content).flatMap((block, contentBlockIndex) => {
+      const { start, deltas } = streamedBlock(block, cut)
+      const data = { contentBlockIndex }
+      return [
+        ...(start ? [{ event: 'contentBlockStart', data: { ...data, start } }] : []),
+        ...deltas.map((delta) => ({ event: 'contentBlockDelta', data: { ...data, delta } })),
+        { event: 'contentBlockStop', data },
+      ]
+    }),
   ]
   if (isRecord(error)) {
     const { type, ...data } = error
@@ -187,20 +195,6 @@ const restreamConverse = (
   const data = pick(false)
   events.push({ event: 'messageStop', data: pick(true) })
   return Object.keys(data).length > 0 ? [...events, { event: 'metadata', data }] : events
-}
-
-const blockEvents = (block: JsonRecord, contentBlockIndex: number, cut: CutText): StreamEvent[] => {
-  const { start, deltas } = streamedBlock(block, cut)
-  return [
-    ...(start === undefined
-      ? []
-      : [{ event: 'contentBlockStart', data: { contentBlockIndex, start } }]),
-    ...deltas.map((delta) => ({
-      event: 'contentBlockDelta',
-      data: { contentBlockIndex, delta },
-    })),
-    { event: 'contentBlockStop', data: { contentBlockIndex } },
-  ]
 }
 
 /** Only tool calls are announced; a block of an unknown kind comes whole. */

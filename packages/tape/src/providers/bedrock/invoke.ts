@@ -272,16 +272,11 @@ const familyOf = ({ body, model = '' }: ReplyRequest): BedrockFamily => {
   if ('texts' in body) return cohereEmbedding
   if ('message' in body) return cohere
   if ('prompt' in body) return model.includes('mistral') ? mistral : llama
-  return 'inferenceConfig' in body || 'schemaVersion' in body || hasBareBlocks(body['messages'])
-    ? nova
-    : chat
+  const blocks = recordsOf(body['messages']).flatMap(({ content }) => recordsOf(content))
+  // Nova's content blocks have no type.
+  const isBare = blocks.some((block) => 'text' in block && !('type' in block))
+  return 'inferenceConfig' in body || 'schemaVersion' in body || isBare ? nova : chat
 }
-
-/** Nova's content blocks have no type. */
-const hasBareBlocks = (messages: unknown): boolean =>
-  recordsOf(messages).some(({ content }) =>
-    recordsOf(content).some((block) => 'text' in block && !('type' in block)),
-  )
 
 const eventsOf = (answers: AnswerFormat, reply: Reply, request: ReplyRequest) =>
   answers.restream(answers.encode(reply, request), {

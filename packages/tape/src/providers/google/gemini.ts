@@ -47,16 +47,14 @@ import {
  * A conversation in Gemini's format. Function results are part of a user message, or of a message
  * with their own role; both are shown as messages of the tool.
  */
-const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] =>
-  contentList(contents).flatMap(({ role, parts: given }) => {
-    const parts = decodeParts(given, numbers)
-    return role === 'model' ? [{ role: 'assistant', parts }] : userTurn(parts)
+const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] => {
+  // A single content, or bare text, counts as a list.
+  const given =
+    typeof contents === 'string' ? { role: 'user', parts: [{ text: contents }] } : contents
+  return recordsOf(isRecord(given) ? [given] : given).flatMap((content) => {
+    const parts = decodeParts(content['parts'], numbers)
+    return content['role'] === 'model' ? [{ role: 'assistant', parts }] : userTurn(parts)
   })
-
-/** Wraps a single content, or bare text, in a list. */
-const contentList = (contents: unknown): readonly JsonRecord[] => {
-  if (typeof contents === 'string') return [{ role: 'user', parts: [{ text: contents }] }]
-  return isRecord(contents) ? [contents] : recordsOf(contents)
 }
 
 export const decodeParts = (parts: unknown, numbers: CallNumbers): MessagePart[] => {
@@ -188,9 +186,6 @@ const FINISH_REASONS = [
   'MALFORMED_FUNCTION_CALL',
 ]
 
-const finishReasonOf = (reason: unknown): string | undefined =>
-  typeof reason === 'number' ? (FINISH_REASONS[reason] ?? String(reason)) : optionalText(reason)
-
 /** A refused prompt has no candidates, only a reason. */
 const blockMessage = ({ promptFeedback }: JsonRecord): string | undefined => {
   const { blockReason, blockReasonMessage } = recordOf(promptFeedback)
@@ -198,11 +193,6 @@ const blockMessage = ({ promptFeedback }: JsonRecord): string | undefined => {
   const why = filledText(blockReasonMessage)
   return `the prompt was blocked: ${blockReason}${why === undefined ? '' : `, ${why}`}`
 }
-
-const hasBareCalls = (document: JsonRecord): boolean =>
-  recordsOf(document['candidates'])
-    .flatMap(({ content }) => recordsOf(recordOf(content)['parts']))
-    .some(({ functionCall }) => isRecord(functionCall) && functionCall['id'] === undefined)
 
 /** A document, server-sent chunks, or the chunks in one JSON array, which may have broken off. */
 const documentOf = ({ json, events, text }: ProviderAnswer): JsonRecord => {
@@ -487,10 +477,14 @@ export const gemini: ModelApi = {
   decodeResponse: (answer, request) => {
     const document = documentOf(answer)
     const numbers = new CallNumbers()
-    // Call numbers continue those of the earlier conversation.
-    if (request !== undefined && hasBareCalls(document))
-      decodeContents(recordOf(request.json())['contents'], numbers)
     const candidates = recordsOf(document['candidates'])
+    const hasBareCalls = candidates
+      .flatMap(({ content }) => recordsOf(recordOf(content)['parts']))
+      .some(({ functionCall }) => isRecord(functionCall) && functionCall['id'] === undefined)
+    // Call numbers continue those of the earlier conversation.
+    if (request !== undefined && hasBareCalls)
+      decodeContents(recordOf(request.json())['contents'], numbers)
+    const reason = candidates[0]?.['finishReason']
     return defined({
       model: filledText(document['modelVersion']),
       messages: candidates.map((candidate): Message => ({
@@ -498,7 +492,10 @@ export const gemini: ModelApi = {
         parts: decodeParts(recordOf(candidate['content'])['parts'], numbers),
       })),
       usage: decodeGeminiUsage(document),
-      finishReason: finishReasonOf(candidates[0]?.['finishReason']),
+      finishReason:
+        typeof reason === 'number'
+          ? (FINISH_REASONS[reason] ?? String(reason))
+          : optionalText(reason),
       error: errorMessage({ error: document['error'] }) ?? blockMessage(document),
     })
   },

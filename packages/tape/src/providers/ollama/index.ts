@@ -14,23 +14,13 @@ import { countTokens, embeddingVector, textsIn } from '../specification/embeddin
 import { CallNumbers, type Message, type MessagePart, saidParts } from '../specification/message.js'
 import { textPart, turnOf } from '../specification/message.js'
 import { roleOf } from '../openai/chat.js'
-import type { AnswerFormat, ModelApi, Provider, ProviderAnswer } from '../specification/provider.js'
+import type { AnswerFormat, ModelApi, Provider } from '../specification/provider.js'
 import type { ProviderRequest, StreamEvent, StreamOptions } from '../specification/provider.js'
 import { type Finish, type Reply, type ReplyRequest, textPieces } from '../specification/reply.js'
 import { NO_USAGE } from '../specification/usage.js'
 import { jsonAnswer, retryHeaders, scriptedFormat } from '../specification/wire-answer.js'
 
 const PATH = /\/api\/(chat|generate|embed)$/
-
-/** Old servers report the end without a reason. */
-const doneReason = ({ done, done_reason }: JsonRecord): string | undefined =>
-  done === true ? (optionalText(done_reason) ?? 'stop') : undefined
-
-const piecesOf = ({ json, events, text }: ProviderAnswer): readonly JsonRecord[] => {
-  if (isRecord(json)) return [json]
-  const lines = events ?? readJsonLines([{ at: 0, bytes: new TextEncoder().encode(text ?? '') }])
-  return lines.map(({ data }) => parseJson(data)).filter(isRecord)
-}
 
 const requestMessages = (body: JsonRecord, numbers: CallNumbers): Message[] => {
   const { messages, prompt, system, input } = body
@@ -234,9 +224,13 @@ const ollamaApi: ModelApi = {
     })
   },
 
-  decodeResponse: (answer, request) => {
-    const pieces = piecesOf(answer)
+  decodeResponse: ({ json, events, text = '' }, request) => {
+    const lines = events ?? readJsonLines([{ at: 0, bytes: new TextEncoder().encode(text) }])
+    const read = isRecord(json) ? [json] : lines.map(({ data }) => parseJson(data))
+    const pieces = read.filter(isRecord)
     const last = pieces.at(-1) ?? {}
+    // Old servers report the end without a reason.
+    const ended = last['done'] === true ? (optionalText(last['done_reason']) ?? 'stop') : undefined
     // The prompt count is missing if the whole prompt was in the cache.
     const input = countOf(last['prompt_eval_count'])
     const output = countOf(last['eval_count'])
@@ -247,7 +241,7 @@ const ollamaApi: ModelApi = {
         input === undefined && output === undefined
           ? undefined
           : { ...NO_USAGE, input: input ?? 0, output: output ?? 0 },
-      finishReason: last['embeddings'] === undefined ? doneReason(last) : 'embedded',
+      finishReason: last['embeddings'] === undefined ? ended : 'embedded',
       error: pieces
         .map((piece) => errorMessage({ error: piece['error'] }))
         .find((error) => error !== undefined),

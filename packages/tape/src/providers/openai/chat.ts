@@ -87,18 +87,17 @@ const contentPart = (part: JsonRecord): MessagePart => {
     case 'refusal':
       return textPart(textOf(part['refusal']))
     case 'image_url':
-    case 'input_image':
-      return { type: 'image', source: imageSource(part) }
+    case 'input_image': {
+      const image = part['image_url']
+      const url = optionalText(image) ?? textOf(recordOf(image)['url'])
+      const source = url || textOf(part['file_id'])
+      // For an inline image, only its type, because the data can be megabytes.
+      const isInline = url.startsWith('data:')
+      return { type: 'image', source: isInline ? url.slice(5, url.indexOf(',')) : source }
+    }
     default:
       return otherPart(kind, part)
   }
-}
-
-/** For an inline image, only its type, because the data can be megabytes. */
-const imageSource = (part: JsonRecord): string => {
-  const image = part['image_url']
-  const url = typeof image === 'string' ? image : textOf(recordOf(image)['url'])
-  return url.startsWith('data:') ? url.slice(5, url.indexOf(',')) : url || textOf(part['file_id'])
 }
 
 /** The model of a request; Azure names the deployment in the path. */
@@ -126,25 +125,20 @@ export const decodeCompletion = (
 ): DecodedResponse => {
   const choices = recordsOf(completion['choices'])
   const [first = {}] = choices
+  // Routers report a failure in the middle of an answer inside the choice, Groq next to it.
+  const candidates = [completion, ...choices, recordOf(completion['x_groq'])]
+  const [error] = candidates.flatMap((each) => errorMessage({ error: each['error'] }) ?? [])
+  // LiteLLM reports a cost of 0 for a model without a price.
+  const cost = Number(headerValue(headers, 'x-litellm-response-cost') ?? Number.NaN)
   return defined({
     model: filledText(completion['model']),
     messages: choices.map(decodeChoice),
     usage: decodeChatUsage(completion),
     finishReason: optionalText(first['finish_reason']) ?? optionalText(first['stop_reason']),
-    error: completionError(completion, choices),
-    costUsd: reportedCost(completion) ?? headerCost(headers),
+    error: error ?? (choices.length === 0 ? errorMessage(completion) : undefined),
+    costUsd: reportedCost(completion) ?? (Number.isFinite(cost) && cost > 0 ? cost : undefined),
     servedBy: filledText(completion['provider']),
   })
-}
-
-/** Routers report a failure in the middle of an answer inside the choice, Groq next to it. */
-const completionError = (
-  completion: JsonRecord,
-  choices: readonly JsonRecord[],
-): string | undefined => {
-  const candidates = [completion, ...choices, recordOf(completion['x_groq'])]
-  const [found] = candidates.flatMap(({ error }) => errorMessage({ error }) ?? [])
-  return found ?? (choices.length === 0 ? errorMessage(completion) : undefined)
 }
 
 const decodeChoice = (choice: JsonRecord): Message => {
@@ -163,8 +157,15 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
     const content = resultContent(message['content'])
     return { role: 'tool', parts: [{ type: 'tool_result', id, content }] }
   }
+  // vLLM, DeepSeek and xAI use `reasoning_content`; Groq and OpenRouter `reasoning` or
+  // `reasoning_details`.
+  const details = recordsOf(message['reasoning_details'])
+  const reasoning =
+    filledText(message['reasoning_content']) ??
+    filledText(message['reasoning']) ??
+    details.map((detail) => textOf(detail['text'] ?? detail['summary'])).join('')
   const parts: MessagePart[] = [
-    ...saidParts({ reasoning: reasoningOf(message) }),
+    ...saidParts({ reasoning }),
     ...mergeParts(contentParts(message['content'])),
     ...saidParts({ text: textOf(message['refusal']) }),
     ...recordsOf(message['tool_calls']).map(decodeToolCall),
@@ -176,14 +177,6 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
   return { role, parts }
 }
 
-/** vLLM, DeepSeek and xAI use `reasoning_content`; Groq and OpenRouter `reasoning` or `reasoning_details`. */
-const reasoningOf = (message: JsonRecord): string =>
-  filledText(message['reasoning_content']) ??
-  filledText(message['reasoning']) ??
-  recordsOf(message['reasoning_details'])
-    .map((detail) => textOf(detail['text'] ?? detail['summary']))
-    .join('')
-
 const decodeToolCall = (call: JsonRecord): MessagePart => {
   const custom = recordOf(call['custom'])
   const isCustom = filledText(custom['name']) !== undefined
@@ -193,12 +186,6 @@ const decodeToolCall = (call: JsonRecord): MessagePart => {
   const args = isCustom ? input : given
   // Before calls had ids, a result referred to the function by name.
   return { type: 'tool_call', id: textOf(call['id'] ?? name), name: textOf(name), args }
-}
-
-/** Cost of a call as LiteLLM reports it: 0 for a model without a price. */
-const headerCost = (headers: readonly HeaderPair[]): number | undefined => {
-  const cost = Number(headerValue(headers, 'x-litellm-response-cost') ?? Number.NaN)
-  return Number.isFinite(cost) && cost > 0 ? cost : undefined
 }
 
 /** Tokens of a chat completion, under the field names of OpenAI and compatible servers. */
@@ -214,6 +201,12 @@ const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
     countOf(outputDetails['reasoning_tokens']) ?? countOf(given['reasoning_tokens']) ?? 0
   // xAI does not include reasoning in the completion count, all others do; the total shows which.
   const isBeside = reasoning > 0 && total === allInput + said + reasoning
+  const isSpoken = [inputDetails, outputDetails].some(
+    (details) => (countOf(details['audio_tokens']) ?? 0) > 0,
+  )
+  const hasRunTools = recordsOf(completion['choices']).some(
+    ({ message }) => recordsOf(recordOf(message)['executed_tools']).length > 0,
+  )
   return usageFromTotals({
     allInput,
     cachedInput:
@@ -225,30 +218,18 @@ const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
     output: isBeside ? said + reasoning : said,
     reasoning,
     total,
-    unpriced: unpricedParts(completion, inputDetails, outputDetails),
+    unpriced: [
+      ...(isSpoken ? ['audio tokens'] : []),
+      ...(hasRunTools ? ['tools run by the provider'] : []),
+      // Mistral reports the tier in the usage.
+      ...unpricedTier({ ...given, ...completion }),
+    ],
   })
 }
 
 /** Groq puts the usage of a stream where OpenAI's clients do not look. */
 const usageRecord = ({ usage: given, x_groq }: JsonRecord): JsonRecord =>
   isRecord(given) ? given : recordOf(recordOf(x_groq)['usage'])
-
-const unpricedParts = (
-  completion: JsonRecord,
-  input: JsonRecord,
-  output: JsonRecord,
-): readonly string[] => {
-  const audio = (countOf(input['audio_tokens']) ?? 0) + (countOf(output['audio_tokens']) ?? 0)
-  const ran = recordsOf(completion['choices']).some(
-    ({ message }) => recordsOf(recordOf(message)['executed_tools']).length > 0,
-  )
-  return [
-    ...(audio > 0 ? ['audio tokens'] : []),
-    ...(ran ? ['tools run by the provider'] : []),
-    // Mistral reports the tier in the usage.
-    ...unpricedTier({ ...usageRecord(completion), ...completion }),
-  ]
-}
 
 /** xAI reports its charge in ticks. */
 const TICKS_PER_DOLLAR = 1e10
@@ -428,24 +409,20 @@ const addLogprobs = (fields: Draft, logprobs: unknown): void => {
 }
 
 const addToolCall = ({ calls }: ChoiceDraft, part: JsonRecord): void => {
-  const { index, ...fields } = part
-  const call = draftAt(calls, callIndex(calls, part, countOf(index)), (): Draft => ({}))
+  const { index: given, ...fields } = part
+  const index = countOf(given)
+  const { id, function: called } = fields
+  // Gemini's compatible server gives every call the index 0; a new id with a name starts another
+  // call.
+  const known = index === undefined ? undefined : calls.get(index)
+  const isOther = textOf(id) !== '' && textOf(known?.['id']) !== '' && id !== known?.['id']
+  const isNew = index === undefined || (isOther && textOf(recordOf(called)['name']) !== '')
+  const at = isNew ? Math.max(-1, ...calls.keys()) + 1 : index
+  const call = draftAt(calls, at, (): Draft => ({}))
   for (const [key, value] of Object.entries(fields)) {
     if (key === 'function' || key === 'custom') addFunction(call, key, value)
     else if (call[key] === undefined || call[key] === '') call[key] = value
   }
-}
-
-/** Gemini's compatible server gives every call the index 0; a new id with a name starts another call. */
-const callIndex = (
-  calls: ChoiceDraft['calls'],
-  { id, function: called }: JsonRecord,
-  index: number | undefined,
-): number => {
-  const known = index === undefined ? undefined : calls.get(index)
-  const isOther = textOf(id) !== '' && textOf(known?.['id']) !== '' && id !== known?.['id']
-  const isNamed = textOf(recordOf(called)['name']) !== ''
-  return index === undefined || (isOther && isNamed) ? Math.max(-1, ...calls.keys()) + 1 : index
 }
 
 /** Name, arguments and input come in pieces. */

@@ -33,7 +33,13 @@ export const openaiCompletions: ModelApi = {
     const document =
       events === undefined
         ? asChat(recordOf(json), 'message')
-        : assembleChat(events.map((event) => ({ ...event, data: deltaText(event.data) })))
+        : assembleChat(
+            events.map((event) => {
+              const chunk = parseJson(event.data)
+              if (chunk === undefined) return event
+              return { ...event, data: JSON.stringify(asChat(recordOf(chunk), 'delta')) }
+            }),
+          )
     return decodeCompletion(document, headers)
   },
 }
@@ -45,11 +51,6 @@ export const promptMessages = (given: unknown): Message[] => {
     role: 'user',
     parts: [typeof prompt === 'string' ? textPart(prompt) : otherPart('tokens', prompt)],
   }))
-}
-
-const deltaText = (data: string): string => {
-  const chunk = parseJson(data)
-  return chunk === undefined ? data : JSON.stringify(asChat(recordOf(chunk), 'delta'))
 }
 
 /** The answer in the format of chat completions, which differs only in the text field. */

@@ -32,7 +32,11 @@ export const embeddingVector = (text: string, dimensions: unknown = DIMENSIONS):
     typeof dimensions === 'number' && dimensions > 0 ? Math.floor(dimensions) : DIMENSIONS
   const vector = Array.from({ length: size }, () => 0)
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) {
-    const hash = fnv1a(word)
+    // FNV-1a
+    let hash = 0x811c9dc5
+    for (const character of word)
+      hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+    hash >>>= 0
     const at = hash % size
     vector[at] = (vector[at] ?? 0) + (hash & 0x10000 ? 1 : -1)
   }
@@ -40,12 +44,6 @@ export const embeddingVector = (text: string, dimensions: unknown = DIMENSIONS):
   return length === 0
     ? vector.map((_, index) => (index === 0 ? 1 : 0))
     : vector.map((value) => Math.round((value / length) * 1e6) / 1e6)
-}
-
-const fnv1a = (text: string): number => {
-  let hash = 0x811c9dc5
-  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
-  return hash >>> 0
 }
 
 /** One text, several, or lists of tokens that represent texts. */

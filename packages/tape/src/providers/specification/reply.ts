@@ -146,12 +146,11 @@ export const cutReply =
   ({ text, reasoning, chunks }: Reply) =>
   (given: string): readonly string[] => {
     if (given === '') return []
-    if (given === text) return chunks === undefined ? cutWords(text) : cutEvenly(text, chunks)
+    // By default, one piece per word, with the blanks before it.
+    if (given === text)
+      return chunks === undefined ? (text.match(/\s*\S+|\s+$/gu) ?? []) : cutEvenly(text, chunks)
     return given === reasoning ? [reasoning] : cutEvenly(given, 2)
   }
-
-/** One piece per word, with the blanks before it. */
-const cutWords = (text: string): string[] => text.match(/\s*\S+|\s+$/gu) ?? []
 
 /** Pieces of about equal length, never cut inside a character; fewer if the text is shorter. */
 export const cutEvenly = (text: string, count: number): string[] => {

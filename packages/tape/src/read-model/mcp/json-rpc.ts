@@ -1,5 +1,4 @@
 import { isRecord, optionalText, recordOf, recordsOf } from '../../format/values/json-shape.js'
-import type { RecordedError } from '../../format/events.js'
 import { shortJson, shortText } from '../readable-value.js'
 import type { CallDetail } from '../step.js'
 
@@ -70,7 +69,14 @@ export const mcpCall = (exchange: McpExchange): CallDetail => {
   const { name, args } = isToolCall(exchange)
     ? toolOf(params)
     : { name: method, args: withoutEnvelope(params) }
-  return { name, args, result, error: error && recordedError(error), output: [] }
+  const failure = error && {
+    class: 'McpError',
+    name: 'McpError',
+    message: error.message,
+    ...(error.code !== undefined && { code: error.code }),
+    ...(error.data !== undefined && { props: { data: error.data } }),
+  }
+  return { name, args, result, error: failure, output: [] }
 }
 
 /** Every request of the newer protocol repeats the client and the version. */
@@ -82,14 +88,6 @@ const withoutEnvelope = (params: unknown): unknown => {
   if (own.length > 0) return { ...rest, _meta: Object.fromEntries(own) }
   return meta === undefined ? params : rest
 }
-
-const recordedError = ({ code, message, data }: RpcError): RecordedError => ({
-  class: 'McpError',
-  name: 'McpError',
-  message,
-  ...(code !== undefined && { code }),
-  ...(data !== undefined && { props: { data } }),
-})
 
 /** The failure in one line: the error of the protocol, or the tool's own description. */
 export const mcpFailure = ({
@@ -171,19 +169,17 @@ const frameOf = (json: unknown): RpcFrame | undefined => {
       : { kind: 'request', id, method, params }
   }
   if (result === undefined && error === undefined) return undefined
-  return { kind: 'answer', id, result, error: error === undefined ? undefined : errorOf(error) }
-}
-
-export const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number'
-
-const errorOf = (error: unknown): RpcError => {
+  if (error === undefined) return { kind: 'answer', id, result, error }
   const { code, message, data } = recordOf(error)
-  return {
+  const failure: RpcError = {
     code: typeof code === 'number' ? code : undefined,
     message: typeof message === 'string' ? message : JSON.stringify(error),
     ...(data !== undefined && { data }),
   }
+  return { kind: 'answer', id, result, error: failure }
 }
+
+export const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number'
 
 /** Ids are compared with their type: 1 and "1" are two requests. */
 export const idKey = (id: RpcId): string => `${typeof id} ${id}`

@@ -9,7 +9,6 @@ import {
   isMcpFrame,
   type McpExchange,
   mcpFailure,
-  type McpNotification,
   type McpServerInfo,
   needsInput,
   type RpcFrame,
@@ -48,7 +47,13 @@ export const readStdioExchange = (
     params: readStdioParams(tape, request),
     result,
     error,
-    notifications: notified.flatMap(({ at, seqs }) => progressAt(tape, seqs, at)),
+    notifications: notified.flatMap(({ at, seqs }) =>
+      framesAt(tape, seqs).flatMap((frame) =>
+        frame.kind === 'notification' && frame.method === 'notifications/progress'
+          ? [{ at, method: frame.method, params: frame.params }]
+          : [],
+      ),
+    ),
   }
 }
 
@@ -65,27 +70,15 @@ const framesAt = (tape: TapeLike, seqs: readonly number[]): readonly RpcFrame[] 
   const key = seqs.join(' ')
   const known = read.get(key)
   if (known !== undefined) return known
-  const frames = linesAt(tape, seqs).flatMap((line) => framesIn(parseJson(line)))
+  const decoder = new TextDecoder()
+  const text = seqs.map((seq) => decoder.decode(tape.body(seq), { stream: true })).join('')
+  // The first and the last line may be incomplete.
+  const frames = text.split('\n').flatMap((line) => framesIn(parseJson(line)))
   const [oldest] = read.keys()
   if (read.size >= PIECES_MAX && oldest !== undefined) read.delete(oldest)
   read.set(key, frames)
   return frames
 }
-
-/** The lines in some events together; the first and the last may be incomplete. */
-const linesAt = (tape: TapeLike, seqs: readonly number[]): string[] => {
-  const decoder = new TextDecoder()
-  return seqs
-    .map((seq) => decoder.decode(tape.body(seq), { stream: true }))
-    .join('')
-    .split('\n')
-}
-
-const progressAt = (tape: TapeLike, seqs: readonly number[], at: number): McpNotification[] =>
-  framesAt(tape, seqs)
-    .filter((frame) => frame.kind === 'notification')
-    .filter(({ method }) => method === 'notifications/progress')
-    .map(({ method, params }) => ({ at, method, params }))
 
 interface ReadLine {
   readonly text: string
