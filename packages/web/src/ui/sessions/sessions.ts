@@ -167,10 +167,10 @@ class RunSession {
   async #goTo(to: Move): Promise<Position> {
     try {
       const timeline = this.#timeline
-      if (to.to === 'step') return timeline.jump(to.step)
-      if (to.to === 'next') return timeline.next()
-      if (to.to === 'back') return timeline.back()
-      return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
+      if (to.to === 'step') return await timeline.jump(to.step)
+      if (to.to === 'next') return await timeline.next()
+      if (to.to === 'back') return await timeline.back()
+      return await (to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane())
     } catch (error) {
       if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') throw error
       // The probable reason if a replay left the tape: changed code.
