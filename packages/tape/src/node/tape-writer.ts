@@ -111,8 +111,9 @@ export class TapeWriter {
       const tape = new Tape(nodePlatform, layout, path)
       const { durability = 'machine' } = tape.run
       const encoder = new RecordEncoder(nodePlatform)
-      for (let seq = 0; seq < frames.count; seq++)
+      for (let seq = 0; seq < frames.count; seq++) {
         encoder.skip(frames.frame(seq), () => tape.storedBody(seq))
+      }
       // The last few requests, oldest first: one per conversation that may continue.
       const requests: number[] = []
       for (let seq = tape.count - 1; seq > 0 && requests.length < 4; seq--)
