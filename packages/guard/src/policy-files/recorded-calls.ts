@@ -26,7 +26,7 @@ export interface ChangedCall {
   readonly judgement: PolicyJudgement
 }
 
-export type BackTest = ReturnType<typeof backTest>
+type BackTest = ReturnType<typeof backTest>
 
 /**
  * Effect of a policy on recorded runs. Each call is judged after the calls that really came before
