@@ -122,6 +122,7 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
     onPause: (ms) =>
       progress.say(`the provider limits the rate: waiting ${Math.ceil(ms / 1000)} s`),
   })
+  progress.stop()
   writeFindings(tape.path, found)
   const evidence = options.flag('evidence')
   options.print(found, (look) => blameLines(found, look, { evidence }))
