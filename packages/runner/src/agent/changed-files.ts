@@ -31,7 +31,13 @@ export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[]
   const root = moved
     ? path.resolve(moved.current, path.relative(moved.recorded, recordedFolder))
     : recordedFolder
-  const workspace = workspaceOf(root)
+  // The folder above a package that declares a workspace for npm, Yarn or pnpm, or else its own.
+  const declares = (each: string): boolean =>
+    existsSync(path.join(each, 'pnpm-workspace.yaml')) ||
+    attempt(() => readFileSync(path.join(each, 'package.json'), 'utf8'))?.includes(
+      '"workspaces"',
+    ) === true
+  const workspace = foldersUp(root).find(declares) ?? root
   const { reads, isWritten } = readsOf(tape)
   const found: ChangedFile[] = []
   for (const [file, parts] of reads) {
@@ -171,18 +177,19 @@ function changeOf(
     if (parts.length === 0) return 'created'
     if (stats.size > COMPARED_BYTES_MAX) return undefined
     const disk = readFileSync(real)
-    return parts.every((part) => isServedAs(disk, part)) ? undefined : 'changed'
+    return parts.every((part) => {
+      const { bytes, encoding, from, isEnd } = part
+      const served = Buffer.from(bytes())
+      const whole = encoding === undefined ? disk : Buffer.from(disk.toString(encoding))
+      const now = isEnd ? whole.subarray(from) : whole.subarray(from, from + served.length)
+      return now.equals(served) || equalsBehindPlaceholders(now, served)
+    })
+      ? undefined
+      : 'changed'
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     return isMissing && parts.length > 0 ? 'deleted' : undefined
   }
-}
-
-function isServedAs(disk: Buffer, { bytes, encoding, from, isEnd }: Served): boolean {
-  const served = Buffer.from(bytes())
-  const whole = encoding === undefined ? disk : Buffer.from(disk.toString(encoding))
-  const now = isEnd ? whole.subarray(from) : whole.subarray(from, from + served.length)
-  return now.equals(served) || equalsBehindPlaceholders(now, served)
 }
 
 /** Placeholders have the length of the secrets they hide. Secrets are not compared. */
@@ -202,14 +209,4 @@ function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
 export function projectRoot(file: string): string {
   const start = path.dirname(path.resolve(file))
   return foldersUp(start).find((each) => existsSync(path.join(each, 'package.json'))) ?? start
-}
-
-/** The folder above a package that declares a workspace for npm, Yarn or pnpm, or else its own. */
-function workspaceOf(folder: string): string {
-  const declares = (each: string): boolean =>
-    existsSync(path.join(each, 'pnpm-workspace.yaml')) ||
-    attempt(() => readFileSync(path.join(each, 'package.json'), 'utf8'))?.includes(
-      '"workspaces"',
-    ) === true
-  return foldersUp(folder).find(declares) ?? folder
 }

@@ -219,7 +219,12 @@ function suspectsOf(tape: Tape, divergence: Divergence, placeholders: readonly s
   // command, it is unknown whether it has read the variable.
   const isUsed =
     mismatches.length === 0 ? tape.details.command === undefined : mismatches.some(hasOtherDigest)
-  const used = usedBefore(tape, seq)
+  const names = new Set<string>()
+  for (const event of tape.events()) {
+    if (event.seq >= seq) break
+    if (event.type === 'note' && event.kind === 'boundary') names.add(`${event.name} ${event.site}`)
+  }
+  const used = viewRun(tape).notCaptured.filter(({ what, at }) => names.has(`${what} ${at}`))
   const file = current?.type === 'call' && current.kind === 'file' ? current.title : undefined
   const [, reader] =
     /^(?:.*[\\/])?node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/s.exec(file ?? '') ?? []
@@ -269,15 +274,6 @@ function hasOtherDigest({ isDigest, recorded, current }: Mismatch): boolean {
 /** UUIDs, and dates and times in ISO 8601. */
 const ID_OR_TIME =
   /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b|\b\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/gi
-
-function usedBefore(tape: Tape, seq: number): NotCaptured[] {
-  const names = new Set<string>()
-  for (const event of tape.events()) {
-    if (event.seq >= seq) break
-    if (event.type === 'note' && event.kind === 'boundary') names.add(`${event.name} ${event.site}`)
-  }
-  return viewRun(tape).notCaptured.filter(({ what, at }) => names.has(`${what} ${at}`))
-}
 
 const maskedVariables = ({ details: { env = {} } }: Tape): string[] =>
   Object.keys(env).filter((name) => env[name]?.includes('retake-h'))

@@ -99,22 +99,21 @@ function reply(messages: readonly PlainMessage[]): ScriptedAnswer {
     if (result === '') return toolCall('search_policy', { query: 'refund window' })
     return { text: (JSON.parse(result) as { text: string }).text }
   }
-  return { text: decide(text) }
-}
-
-const toolCall = (name: string, args: Readonly<Record<string, string>>): ScriptedAnswer => ({
-  toolCalls: [{ name, args }],
-})
-
-function decide(text: string): string {
   const delivered = Date.parse(found(/delivered on ([\d-]+)/, text))
   const today = Date.parse(found(/Today is ([\d-]+)/, text))
   const days = Math.round((today - delivered) / 86_400_000)
   const window = Number(found(/within (\d+) days/, text))
   const price = found(/€(\d+)/, text)
-  return days <= window
-    ? `APPROVED: €${price}. Day ${days} of a ${window}-day window.`
-    : `DENIED. Day ${days}, but the window is ${window} days.`
+  return {
+    text:
+      days <= window
+        ? `APPROVED: €${price}. Day ${days} of a ${window}-day window.`
+        : `DENIED. Day ${days}, but the window is ${window} days.`,
+  }
 }
+
+const toolCall = (name: string, args: Readonly<Record<string, string>>): ScriptedAnswer => ({
+  toolCalls: [{ name, args }],
+})
 
 const found = (pattern: RegExp, text: string): string => pattern.exec(text)?.[1] ?? ''

@@ -136,7 +136,15 @@ export function parseVerb(
     const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
     if (values['help'] !== true) {
       checkArguments(verb, all)
-      checkRequired(verb, values, all)
+      // The help of a required option says so.
+      const missing = optionsOf(verb).find(
+        ([option, help]) => help.endsWith('(required)') && !(parseSpec(option).name in values),
+      )
+      if (missing)
+        throw usageError(
+          `Missing option ${missing[0].replace(/\.\.\.$/, '')}.`,
+          exampleOf(verb, all),
+        )
     }
     const order = tokens.flatMap((token) =>
       token.kind === 'option' && token.value !== undefined
@@ -162,15 +170,6 @@ const unquoted = (values: OptionValues): OptionValues =>
 function exampleOf({ examples }: Verb, given: readonly string[]): string {
   const like = examples.find((each) => each.includes(` ${given[0]} `)) ?? examples[0]
   return `For example: ${like}.`
-}
-
-/** The help of a required option says so. */
-function checkRequired(verb: Verb, values: OptionValues, given: readonly string[]): void {
-  const missing = optionsOf(verb).find(
-    ([option, help]) => help.endsWith('(required)') && !(parseSpec(option).name in values),
-  )
-  if (missing)
-    throw usageError(`Missing option ${missing[0].replace(/\.\.\.$/, '')}.`, exampleOf(verb, given))
 }
 
 function checkArguments(verb: Verb, given: readonly string[]): void {

@@ -10,14 +10,7 @@ import {
   linesOf,
 } from '../terminal/terminal.js'
 import { createInterface } from 'node:readline'
-import type {
-  Moment,
-  NotFound,
-  Position,
-  StackLine,
-  Timeline,
-  Watched,
-} from '@retake/engine/inspect'
+import type { Moment, NotFound, Position, Timeline, Watched } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explainOrThrow } from '../terminal/print-error.js'
 import { plural } from '@retake/tape/present'
 import { locationText, sourceExcerpt, variableLines } from './stop-lines.js'
@@ -118,7 +111,19 @@ const COMMANDS: Readonly<Record<string, StepCommand>> = {
     help: 'print the call stack',
     run: async ({ timeline }) => {
       const stack = await timeline.stack()
-      return { json: { kind: 'stack', stack }, lines: (look) => stackLines(stack, look) }
+      return {
+        json: { kind: 'stack', stack },
+        lines: (look) => {
+          const { width } = look
+          const rows = stack
+            .filter(({ isUser }) => isUser)
+            .map(({ name, location, isAsync }) => [
+              `  ${isAsync ? 'async ' : ''}${name === '' ? '(top level)' : name}`,
+              locationText(location),
+            ])
+          return rows.length === 0 ? ['no code of yours is on the stack'] : tableLines(rows, width)
+        },
+      }
     },
   },
   watch: {
@@ -286,16 +291,6 @@ const watchLines = (watches: readonly Watched[], { paint, width }: Look): string
     const text = cutTo(printable(line), width)
     return isChanged ? paint('yellow', text) : evaluation.ok ? text : paint('dim', text)
   })
-
-function stackLines(stack: readonly StackLine[], { width }: Look): string[] {
-  const rows = stack
-    .filter(({ isUser }) => isUser)
-    .map(({ name, location, isAsync }) => [
-      `  ${isAsync ? 'async ' : ''}${name === '' ? '(top level)' : name}`,
-      locationText(location),
-    ])
-  return rows.length === 0 ? ['no code of yours is on the stack'] : tableLines(rows, width)
-}
 
 function listLines(steps: readonly Moment[], current: number, { width }: Look): string[] {
   if (steps.length === 0) return ['no steps']

@@ -1,6 +1,6 @@
 import { usageError } from '../command-line/verb.js'
 import { clipText, messageText, type Tape, retryAfterMs, attempt } from '@retake/tape'
-import { type OracleCheck, type Judgement, judged, undecided } from './oracle.js'
+import { type OracleCheck, judged, undecided } from './oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { reason } from '@retake/tape/format'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -77,7 +77,13 @@ async function request(
     return { silent: `${name} answered ${status}`, waitMs }
   }
   if (status !== 200) throw refused(url, status, hidden(clipText(body.trim(), REFUSAL_MAX)))
-  const text = contentOf(body)
+  const text = attempt(() => {
+    const { choices } = JSON.parse(body) as {
+      choices?: readonly { message?: { content?: unknown } }[]
+    }
+    const content = choices?.[0]?.message?.content
+    return typeof content === 'string' ? content : undefined
+  })
   return text === undefined
     ? { silent: `${name} gave no answer that can be read`, isFinal: true }
     : { text }
@@ -97,15 +103,6 @@ async function readBounded(response: Response): Promise<string | undefined> {
   }
   return Buffer.concat(chunks).toString()
 }
-
-const contentOf = (body: string): string | undefined =>
-  attempt(() => {
-    const { choices } = JSON.parse(body) as {
-      choices?: readonly { message?: { content?: unknown } }[]
-    }
-    const content = choices?.[0]?.message?.content
-    return typeof content === 'string' ? content : undefined
-  })
 
 /** The middle of longer texts is left out. */
 const TEXT_MAX = 100_000
@@ -194,30 +191,7 @@ export function judgeCheck(
       '"judge:" has no criterion.',
       "For example: --oracle 'judge:The customer learns why the refund was refused.'",
     )
-  const endpoint = endpointOf(judge)
-  return {
-    key: `${endpoint.url} ${endpoint.model}`,
-    timeoutMs: TIMEOUT_MS,
-    judge: async ({ stdout, result }, signal) => {
-      const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
-      const votes = await Promise.all(
-        OPTIONS.map(async (first) => {
-          const prompt = judgePrompt({ criterion, output, task }, first)
-          return voteOf(await requestChat(endpoint, prompt, signal), first)
-        }),
-      )
-      const verdicts = { votes: votes.map(({ verdict }) => verdict) }
-      const silent = votes.find(({ verdict }) => verdict === 'undefined')
-      const [one, other] = votes
-      if (silent !== undefined) return { ...silent, ...verdicts }
-      return one === undefined || one.verdict !== other?.verdict
-        ? { ...undecided('the judge says the opposite when its options are swapped'), ...verdicts }
-        : { ...one, reason: `the judge says ${one.verdict}, in both orders`, ...verdicts }
-    },
-  }
-}
-
-function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): ChatEndpoint {
+  const { url, model, apiKeyEnv } = judge
   if (url === undefined || model === undefined)
     throw usageError(
       'No judge model is configured.',
@@ -235,17 +209,34 @@ function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): ChatEndpoint {
       'The configuration names it as the key of the judge.',
     )
   const refused = cliErrors.JUDGE_REFUSED
-  return { name: 'the judge', url, model, refused, ...(key && { key }) }
-}
-
-/** The judge's vote; `first` is the option that was listed first. */
-function voteOf(said: { readonly text: string } | ChatSilence, first: FirstOption): Judgement {
-  if ('silent' in said) return undecided(said.silent)
-  const answer = said.text.replace(/^\s*<think>[^]*?<\/think>/, '').trim()
-  const letter = /^\W*(?:(?:answer|option|statement)\W*)?([ab])\W*$/i.exec(answer)?.[1]
-  const shown = JSON.stringify(clipText(said.text.trim(), SHOWN_MAX))
-  if (letter === undefined) return undecided(`the judge answered ${shown}, neither A nor B`)
-  return judged((letter.toUpperCase() === 'A') === (first === 'meets'), '')
+  const endpoint = { name: 'the judge', url, model, refused, ...(key && { key }) }
+  return {
+    key: `${endpoint.url} ${endpoint.model}`,
+    timeoutMs: TIMEOUT_MS,
+    judge: async ({ stdout, result }, signal) => {
+      const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
+      const votes = await Promise.all(
+        OPTIONS.map(async (first) => {
+          const prompt = judgePrompt({ criterion, output, task }, first)
+          // The judge's vote; `first` is the option that was listed first.
+          const said = await requestChat(endpoint, prompt, signal)
+          if ('silent' in said) return undecided(said.silent)
+          const answer = said.text.replace(/^\s*<think>[^]*?<\/think>/, '').trim()
+          const letter = /^\W*(?:(?:answer|option|statement)\W*)?([ab])\W*$/i.exec(answer)?.[1]
+          const shown = JSON.stringify(clipText(said.text.trim(), SHOWN_MAX))
+          if (letter === undefined) return undecided(`the judge answered ${shown}, neither A nor B`)
+          return judged((letter.toUpperCase() === 'A') === (first === 'meets'), '')
+        }),
+      )
+      const verdicts = { votes: votes.map(({ verdict }) => verdict) }
+      const silent = votes.find(({ verdict }) => verdict === 'undefined')
+      const [one, other] = votes
+      if (silent !== undefined) return { ...silent, ...verdicts }
+      return one === undefined || one.verdict !== other?.verdict
+        ? { ...undecided('the judge says the opposite when its options are swapped'), ...verdicts }
+        : { ...one, reason: `the judge says ${one.verdict}, in both orders`, ...verdicts }
+    },
+  }
 }
 
 /** Task of an agent: the first user message to a model. */

@@ -251,19 +251,14 @@ function stdoutCheck(wanted: string): OracleCheck {
   const pattern = patternOf(wanted)
   return {
     judge: ({ stdout }) => {
-      const matches = matchesText(pattern, stdout)
+      // `$` also matches before the final newline, as in grep, Perl and Python: nearly all output
+      // ends with one, and JavaScript's `$` would only match after it.
+      const matches =
+        stdout.search(pattern) >= 0 ||
+        (pattern.source.includes('$') && stdout.replace(/\r?\n$/, '').search(pattern) >= 0)
       return judged(matches, `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`)
     },
   }
-}
-
-/**
- * `$` also matches before the final newline, as in grep, Perl and Python: nearly all output ends
- * with one, and JavaScript's `$` would only match after it.
- */
-function matchesText(pattern: RegExp, text: string): boolean {
-  if (text.search(pattern) >= 0) return true
-  return pattern.source.includes('$') && text.replace(/\r?\n$/, '').search(pattern) >= 0
 }
 
 function patternOf(text: string): RegExp {

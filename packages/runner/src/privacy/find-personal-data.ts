@@ -152,7 +152,22 @@ export function withPseudonyms(
   const bodies = new Map<number, Uint8Array>()
   const digests = new Map<string, string>()
   for (const stream of streamsOf(tape)) maskStream(stream, mask, bodies)
-  rehash(tape, bodies, digests)
+  // Recomputes digests of data written to a socket or child, which deliveries refer to.
+  const written = new Map<number, { before: Uint8Array[]; after: Uint8Array[] }>()
+  for (const event of tape.events(1)) {
+    if (event.type === 'write') {
+      const body = tape.body(event.seq)
+      const sent = written.get(event.op) ?? { before: [], after: [] }
+      sent.before.push(body)
+      sent.after.push(bodies.get(event.seq) ?? body)
+      written.set(event.op, sent)
+    }
+    if (event.type !== 'deliver' || !event.digest || event.written === undefined) continue
+    const { before = [], after = [] } = written.get(event.op) ?? {}
+    if (sha256(before, event.written) === event.digest)
+      digests.set(event.digest, sha256(after, event.written))
+  }
+
   const hidden = <T>(value: T): T => JSON.parse(mask.text(JSON.stringify(value))) as T
   return {
     run: (run) => ({ ...run, name: mask.text(run.name) }),
@@ -202,28 +217,6 @@ function maskSpread(bytes: Buffer, mask: SecretMask): Buffer {
   const masked = maskModelText(text, (modelText) => mask.text(modelText))
   const whole = mask.text(masked)
   return Buffer.from(whole.length === text.length ? whole : masked, 'latin1')
-}
-
-/** Recomputes digests of data written to a socket or child, which deliveries refer to. */
-function rehash(
-  tape: Tape,
-  changed: ReadonlyMap<number, Uint8Array>,
-  digests: Map<string, string>,
-): void {
-  const written = new Map<number, { before: Uint8Array[]; after: Uint8Array[] }>()
-  for (const event of tape.events(1)) {
-    if (event.type === 'write') {
-      const body = tape.body(event.seq)
-      const sent = written.get(event.op) ?? { before: [], after: [] }
-      sent.before.push(body)
-      sent.after.push(changed.get(event.seq) ?? body)
-      written.set(event.op, sent)
-    }
-    if (event.type !== 'deliver' || !event.digest || event.written === undefined) continue
-    const { before = [], after = [] } = written.get(event.op) ?? {}
-    if (sha256(before, event.written) === event.digest)
-      digests.set(event.digest, sha256(after, event.written))
-  }
 }
 
 const sha256 = (pieces: readonly Uint8Array[], length: number): string =>

@@ -17,24 +17,20 @@ export class RangeFinder {
 
   find(text: string): readonly SecretRange[] {
     if (text.length < RESCAN_MIN) return findRanges(text, this.patterns)
-    const from = this.#knownUntil(text)
-    const known = this.#ranges.filter(([, end]) => end <= from)
-    const rest = findRanges(text.slice(from), this.patterns)
-    const found = rest.map(([start, end]): SecretRange => [start + from, end + from])
-    this.#text = text
-    this.#ranges = joinRanges([...known, ...found])
-    return this.#ranges
-  }
-
-  /** An offset before which nothing changed since the last text, outside of any range or escape. */
-  #knownUntil(text: string): number {
+    // An offset before which nothing changed since the last text, outside of any range or escape.
     const most = Math.min(this.#text.length, text.length)
     let common = 0
     while (common < most && this.#text.charCodeAt(common) === text.charCodeAt(common)) common++
     const same = common - MARGIN
     const quote = same <= 0 ? -1 : text.lastIndexOf('"', same)
     const across = this.#ranges.find(([start, end]) => start < quote && end > quote)
-    return Math.max(0, across?.[0] ?? quote)
+    const from = Math.max(0, across?.[0] ?? quote)
+    const known = this.#ranges.filter(([, end]) => end <= from)
+    const rest = findRanges(text.slice(from), this.patterns)
+    const found = rest.map(([start, end]): SecretRange => [start + from, end + from])
+    this.#text = text
+    this.#ranges = joinRanges([...known, ...found])
+    return this.#ranges
   }
 }
 

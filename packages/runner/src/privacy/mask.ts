@@ -2,10 +2,8 @@ import type { Pattern } from '@retake/engine/runs'
 import { RangeFinder } from './find-ranges.js'
 import {
   type BodyForm,
-  type CallEvent,
   decodeBody,
   Http1Scanner,
-  type ResultEvent,
   type RunDetails,
   type RunEvent,
   type Step,
@@ -223,7 +221,19 @@ export class Mask {
     const ranges = this.byteRanges(whole)
     if (ranges.length === 0) return pieces.map(() => undefined)
     this.hidden += ranges.length
-    for (const [start, end] of ranges) overwrite(whole, start, end)
+    for (const [start, end] of ranges) {
+      // Overwrites a JSON number by null and blanks, so that the JSON stays valid.
+      let [from, to] = [start, end]
+      while (isNumeric(whole[from - 1])) from--
+      while (isNumeric(whole[to])) to++
+      const isNumber =
+        to - from >= 4 &&
+        whole.subarray(from, to).every(isNumeric) &&
+        ':[,'.includes(String.fromCharCode(neighbour(whole, from, -1))) &&
+        ',]}'.includes(String.fromCharCode(neighbour(whole, to - 1, 1)))
+      if (isNumber) whole.fill(' ', from, to).write('null', from, 'latin1')
+      else whole.fill(STAR, start, end)
+    }
     return splitLike(pieces, whole).map((masked, index) =>
       masked.equals(pieces[index] ?? masked) ? undefined : masked,
     )
@@ -244,20 +254,6 @@ export class Mask {
     }
     return ranges.map(([start, end]) => [byteAt(start), byteAt(end)])
   }
-}
-
-/** Overwrites a JSON number by null and blanks, so that the JSON stays valid. */
-function overwrite(bytes: Buffer, start: number, end: number): void {
-  let [from, to] = [start, end]
-  while (isNumeric(bytes[from - 1])) from--
-  while (isNumeric(bytes[to])) to++
-  const isNumber =
-    to - from >= 4 &&
-    bytes.subarray(from, to).every(isNumeric) &&
-    ':[,'.includes(String.fromCharCode(neighbour(bytes, from, -1))) &&
-    ',]}'.includes(String.fromCharCode(neighbour(bytes, to - 1, 1)))
-  if (isNumber) bytes.fill(' ', from, to).write('null', from, 'latin1')
-  else bytes.fill(STAR, start, end)
 }
 
 const isNumeric = (byte: number | undefined): boolean =>
@@ -322,19 +318,17 @@ export function streamsOf(tape: Tape): Iterable<Stream> {
 
 /** The stream that a body is part of; undefined for a single body. */
 function streamOf(event: TapeEvent, tape: Tape): string | undefined {
-  if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
+  if (event.type === 'call' || event.type === 'result') {
+    // A file is often read or written by several calls.
+    if (event.as !== 'bytes' && event.as !== 'text') return undefined
+    const call = event.type === 'call' ? event : tape.event(event.op)
+    if (call.type !== 'call' || call.kind !== 'file' || call.title === undefined) return undefined
+    return `${event.type} ${call.title}`
+  }
   if (event.type === 'output') return event.stream
   if (event.type === 'deliver') return `${event.op} ${event.part} ${event.pipe ?? ''}`
   if (event.type === 'write' && event.as === undefined) return `${event.op} write`
   return undefined
-}
-
-/** A file is often read or written by several calls. */
-function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined {
-  if (event.as !== 'bytes' && event.as !== 'text') return undefined
-  const call = event.type === 'call' ? event : tape.event(event.op)
-  if (call.type !== 'call' || call.kind !== 'file' || call.title === undefined) return undefined
-  return `${event.type} ${call.title}`
 }
 
 /** Transforms the events of a tape. */

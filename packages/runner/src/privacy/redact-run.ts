@@ -30,7 +30,21 @@ export function redactRun(file: string, patterns: readonly Pattern[], folder: st
   for (let round = 0; ; round++) {
     const into = mkdtempSync(path.join(folder, 'round-'))
     const files = rewriteLineage(line, into, rewritingOf(changed, mask))
-    const left = blankRemaining(files.at(-1) ?? '', mask, degrees, changed)
+    // Blanks more of every answer that still has a match. Returns their number.
+    const file = files.at(-1) ?? ''
+    const tape = openTape(file)
+    const { hidden } = mask
+    let left = 0
+    for (const step of remainingMatches(viewRun(tape), mask)) {
+      left += 1
+      const tried = degrees.get(step.label)
+      const degree = DEGREES[tried === undefined ? 0 : DEGREES.indexOf(tried) + 1]
+      if (degree === undefined) continue
+      degrees.set(step.label, degree)
+      for (const [seq, body] of blankAnswer(tape, step, degree, mask)) changed.set(seq, body)
+    }
+    mask.hidden = Math.max(hidden, mask.hidden)
+
     if (left === 0) {
       const blanked = [...degrees].flatMap(([label, degree]) => (degree === 'matches' ? [] : label))
       return { files, mask, blanked }
@@ -49,28 +63,6 @@ const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewr
   event: (event) => maskedEvent(event, mask),
   body: (seq, body) => changed.get(seq) ?? body,
 })
-
-/** Blanks more of every answer that still has a match. Returns their number. */
-function blankRemaining(
-  file: string,
-  mask: Mask,
-  degrees: Map<string, Degree>,
-  changed: ChangedBodies,
-): number {
-  const tape = openTape(file)
-  const { hidden } = mask
-  let left = 0
-  for (const step of remainingMatches(viewRun(tape), mask)) {
-    left += 1
-    const tried = degrees.get(step.label)
-    const degree = DEGREES[tried === undefined ? 0 : DEGREES.indexOf(tried) + 1]
-    if (degree === undefined) continue
-    degrees.set(step.label, degree)
-    for (const [seq, body] of blankAnswer(tape, step, degree, mask)) changed.set(seq, body)
-  }
-  mask.hidden = Math.max(hidden, mask.hidden)
-  return left
-}
 
 /**
  * Reads a run as the viewer does, decompressed and with joined streams, and finds steps that still

@@ -40,7 +40,25 @@ export function collectRuns(
 ): Removal {
   const family = new RunFamily(store)
   const sizes = new Map<string, number>()
-  const candidates = selectRuns(store, family, rule, sizes)
+  // Newest first.
+  const { runs } = family
+  const { before = Infinity, keep = 0, maxBytes, outcomes } = rule
+  let total = 0
+  const isWithin = (id: string): boolean => {
+    const size = statSync(store.pathOf(id), { throwIfNoEntry: false })?.size ?? 0
+    sizes.set(id, size)
+    total += size
+    return maxBytes !== undefined && total <= maxBytes
+  }
+  const candidates = [...runs.values()].filter((run, index): run is ReadableRun => {
+    const isRetained = isWithin(run.id) || index < keep
+    return (
+      !isRetained &&
+      'startedAt' in run &&
+      run.startedAt < before &&
+      (outcomes === undefined || outcomes.has(run.status))
+    )
+  })
   const floor = Date.now() - (parseAge(project().retention.floor) ?? 0)
   const young = candidates.filter(({ startedAt }) => startedAt > floor)
   const old = candidates.filter(({ startedAt }) => startedAt <= floor).map(({ id }) => id)
@@ -57,31 +75,6 @@ export function collectRuns(
 }
 
 type ReadableRun = Extract<RunSummary, { readonly startedAt: number }>
-
-/** Newest first. */
-function selectRuns(
-  store: RunStore,
-  { runs }: RunFamily,
-  { before = Infinity, keep = 0, maxBytes, outcomes }: RemovalRule,
-  sizes: Map<string, number>,
-): ReadableRun[] {
-  let total = 0
-  const isWithin = (id: string): boolean => {
-    const size = statSync(store.pathOf(id), { throwIfNoEntry: false })?.size ?? 0
-    sizes.set(id, size)
-    total += size
-    return maxBytes !== undefined && total <= maxBytes
-  }
-  return [...runs.values()].filter((run, index): run is ReadableRun => {
-    const isRetained = isWithin(run.id) || index < keep
-    return (
-      !isRetained &&
-      'startedAt' in run &&
-      run.startedAt < before &&
-      (outcomes === undefined || outcomes.has(run.status))
-    )
-  })
-}
 
 /** Number of kept runs listed by name. `--json` has all of them. */
 const NAMED_MAX = 10

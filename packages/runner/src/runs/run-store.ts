@@ -177,18 +177,16 @@ export class RunStore {
     const ids = this.unsortedIds()
     const matches = ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name))
     const [match] = matches
-    if (match === undefined) return this.#child(name)
+    if (match === undefined) {
+      // Tape path of a child process, named by the id of the run and the event that started it.
+      const { run, event } = CHILD.exec(name)?.groups ?? {}
+      const parent = run === undefined ? undefined : attempt(() => this.find(run))
+      const file = parent === undefined ? undefined : childTapePath(parent, Number(event))
+      if (file === undefined || !isFile(file)) throw cliErrors.UNKNOWN_RUN(name, this.folder)
+      return file
+    }
     if (matches.length > 1) throw cliErrors.AMBIGUOUS_RUN(name, [...this.newestFirst(matches)])
     return this.pathOf(match)
-  }
-
-  /** Tape path of a child process, named by the id of the run and the event that started it. */
-  #child(name: string): string {
-    const { run, event } = CHILD.exec(name)?.groups ?? {}
-    const parent = run === undefined ? undefined : attempt(() => this.find(run))
-    const file = parent === undefined ? undefined : childTapePath(parent, Number(event))
-    if (file === undefined || !isFile(file)) throw cliErrors.UNKNOWN_RUN(name, this.folder)
-    return file
   }
 
   #last(name: string, status: RunStatus | undefined, back: number): string {

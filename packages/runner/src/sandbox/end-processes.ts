@@ -41,7 +41,15 @@ export function endDescendants(pid: number): void {
     const since = performance.now()
     let stopped = new Set<number>()
     for (;;) {
-      const childrenOf = liveChildren()
+      // Children of all processes by the id of the parent, without those that have ended.
+      const childrenOf = new Map<number, number[]>()
+      for (const entry of readdirSync('/proc')) {
+        if (!/^\d+$/.test(entry)) continue
+        const [state, parent] = statusOf(entry)
+        if (parent === undefined || state === 'Z' || state === 'X') continue
+        childrenOf.set(Number(parent), [...(childrenOf.get(Number(parent)) ?? []), Number(entry)])
+      }
+
       const members = new Set([pid])
       for (const each of members) for (const child of childrenOf.get(each) ?? []) members.add(child)
       const tree = [...members]
@@ -71,18 +79,6 @@ export function endById(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   } catch {
     // The process has already ended.
   }
-}
-
-/** Children of all processes by the id of the parent, without those that have ended. */
-function liveChildren(): Map<number, number[]> {
-  const childrenOf = new Map<number, number[]>()
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue
-    const [state, parent] = statusOf(entry)
-    if (parent === undefined || state === 'Z' || state === 'X') continue
-    childrenOf.set(Number(parent), [...(childrenOf.get(Number(parent)) ?? []), Number(entry)])
-  }
-  return childrenOf
 }
 
 /** True if no thread of the process can start a process, also because it has ended. */

@@ -34,7 +34,15 @@ export const usesDecorators = (code: string): boolean =>
  * own TypeScript, because no other compiler knows all options for decorators.
  */
 export function compileDecorators(source: string, file: string): { code: string; map: string } {
-  const typescript = findTypeScript(file)
+  let found: Partial<TypeScript> | undefined
+  try {
+    found = createRequire(file)('typescript') as Partial<TypeScript>
+  } catch {
+    // Not installed in the project.
+  }
+  if (found?.transpileModule === undefined)
+    throw errors.DECORATORS_NOT_COMPILED(file, found?.version)
+  const typescript = found as TypeScript
   const { ModuleKind, ScriptTarget } = typescript
   const { outputText, sourceMapText = '' } = typescript.transpileModule(source, {
     fileName: file,
@@ -51,18 +59,6 @@ export function compileDecorators(source: string, file: string): { code: string;
     },
   })
   return { code: outputText.replace(/\n\/\/# sourceMappingURL=.*\s*$/, ''), map: sourceMapText }
-}
-
-function findTypeScript(file: string): TypeScript {
-  let found: Partial<TypeScript> | undefined
-  try {
-    found = createRequire(file)('typescript') as Partial<TypeScript>
-  } catch {
-    // Not installed in the project.
-  }
-  if (found?.transpileModule === undefined)
-    throw errors.DECORATORS_NOT_COMPILED(file, found?.version)
-  return found as TypeScript
 }
 
 function projectOptions(typescript: TypeScript, file: string): object {

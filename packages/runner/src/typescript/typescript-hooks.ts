@@ -21,18 +21,16 @@ export function findSource(specifier: string, parentUrl: string | undefined): st
   if (parentUrl === undefined || !parentUrl.startsWith('file:')) return undefined
   const parent = filePath(parentUrl)
   if (parent === undefined || !isTypeScript(parent)) return undefined
-  if (!/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) return findAlias(specifier, parent)
+  if (!/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) {
+    if (/^(node:|#|data:)/.test(specifier) || parent.includes('/node_modules/')) return undefined
+    const targets = aliasTargets(specifier, parent)
+    const found = targets.flatMap((target) => [...candidates(target), target]).find(isFile)
+    return found && pathToFileURL(found).href
+  }
   const url = new URL(specifier, parentUrl)
   if (url.protocol !== 'file:') return undefined
   const found = candidates(fileURLToPath(url)).find(isFile)
   return found && pathToFileURL(found).href + url.search
-}
-
-function findAlias(specifier: string, importer: string): string | undefined {
-  if (/^(node:|#|data:)/.test(specifier) || importer.includes('/node_modules/')) return undefined
-  const targets = aliasTargets(specifier, importer)
-  const found = targets.flatMap((target) => [...candidates(target), target]).find(isFile)
-  return found && pathToFileURL(found).href
 }
 
 /** `./x.js` resolves to `./x.ts`; `./x` to `./x.ts` or `./x/index.ts`. */

@@ -31,7 +31,20 @@ let mapsEnabled = false
 // The engine is loaded next, before the agent's code.
 void import('@retake/engine/hook').then(({ outsideRuns }) => stripOutside(outsideRuns))
 
-hookRequire()
+// Makes `require` of TypeScript work the same on every Node.
+const loader = module as unknown as CommonJsLoader
+const compile = (compiled: CommonJsModule, file: string): void => {
+  const loaded = loadSource(pathToFileURL(file).href)
+  if (loaded) compiled._compile(loaded.source, file, loaded.format)
+}
+for (const extension of ['.ts', '.mts', '.cts']) loader._extensions[extension] = compile
+const resolveFilename = loader._resolveFilename.bind(module)
+loader._resolveFilename = (request, parent, ...rest) => {
+  const parentUrl = parent?.filename === undefined ? undefined : pathToFileURL(parent.filename).href
+  const found = findSource(request, parentUrl)
+  return resolveFilename(found ? fileURLToPath(found) : request, parent, ...rest)
+}
+
 if (registerHooks) {
   loadStripper()
   registerHooks({
@@ -62,21 +75,4 @@ interface CommonJsLoader {
 }
 interface CommonJsModule {
   _compile(code: string, file: string, format?: string): void
-}
-
-/** Makes `require` of TypeScript work the same on every Node. */
-function hookRequire(): void {
-  const loader = module as unknown as CommonJsLoader
-  const compile = (compiled: CommonJsModule, file: string): void => {
-    const loaded = loadSource(pathToFileURL(file).href)
-    if (loaded) compiled._compile(loaded.source, file, loaded.format)
-  }
-  for (const extension of ['.ts', '.mts', '.cts']) loader._extensions[extension] = compile
-  const resolveFilename = loader._resolveFilename.bind(module)
-  loader._resolveFilename = (request, parent, ...rest) => {
-    const parentUrl =
-      parent?.filename === undefined ? undefined : pathToFileURL(parent.filename).href
-    const found = findSource(request, parentUrl)
-    return resolveFilename(found ? fileURLToPath(found) : request, parent, ...rest)
-  }
 }
