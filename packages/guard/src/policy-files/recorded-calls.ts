@@ -26,8 +26,6 @@ export interface ChangedCall {
   readonly judgement: PolicyJudgement
 }
 
-type BackTest = ReturnType<typeof backTest>
-
 /**
  * Effect of a policy on recorded runs. Each call is judged after the calls that really came before
  * it, because no tape knows what an agent would have done after a denial.
