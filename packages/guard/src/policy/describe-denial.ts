@@ -1,5 +1,6 @@
 import { containsSecret, SecretMask } from '@retake/engine/hook'
 import { clipText } from '@retake/tape/format'
+import type { GuardVerdict } from '@retake/tape/guards'
 import { type Denial, notStarted } from '../denials/guard-error.js'
 import { argumentText, UNREADABLE } from '../data/argument-path.js'
 import type { CallHistory } from './call-history.js'
@@ -196,7 +197,6 @@ export function describeDenial(
   history: CallHistory,
 ): Denial {
   const { because, code = 'POLICY_DENIED' } = rule?.rule ?? {}
-  const verdict = rule?.verdict ?? policy.default
   const reasons = rule ? reasonsFor(rule, call, history) : []
   const why = [...(because === undefined ? [] : [because]), ...reasons].map(sentence)
   const otherwise = rule
@@ -205,16 +205,16 @@ export function describeDenial(
   return {
     code,
     rule: rule?.name ?? `${policy.name}/default`,
-    what:
-      verdict === 'ask'
-        ? `Tool "${call.tool}" needs approval before it starts.`
-        : notStarted(call.tool),
+    what: whatOf(call, rule?.verdict ?? policy.default),
     why: why.join(' ') || otherwise,
     allowed: allowedInstead(policy, rule, call),
   }
 }
 
 const VERBS = { allow: 'allows', deny: 'denies', ask: 'asks about' }
+
+const whatOf = ({ tool }: JudgedCall, verdict: GuardVerdict): string =>
+  verdict === 'ask' ? `Tool "${tool}" needs approval before it starts.` : notStarted(tool)
 
 function allowedInstead(
   policy: PolicyRules,
