@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { planPinned, searchableSteps } from '@retake/engine'
+import { planPinned, searchableSteps } from '@retake/engine/plans'
 import { openTape } from '@retake/tape/node'
 import { modelAgent, runModelAgent } from './measure/run-model-agent.mjs'
 import { startLoopbackServer } from './measure/start-loopback-server.mjs'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { planFork, planRerun, planResume } from '@retake/engine'
+import { planFork, planRerun, planResume } from '@retake/engine/plans'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { modelAgent, runModelAgent } from './measure/run-model-agent.mjs'
 import { startLoopbackServer } from './measure/start-loopback-server.mjs'

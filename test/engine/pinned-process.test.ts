@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { planPinned, searchableSteps } from '@retake/engine'
+import { planPinned, searchableSteps } from '@retake/engine/plans'
 import type { PinnedPlan } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { afterAll, expect, onTestFinished, test } from 'vitest'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { planPinned, searchableSteps } from '@retake/engine'
+import { planPinned, searchableSteps } from '@retake/engine/plans'
 import type { PinnedPlan } from '@retake/engine'
 import { requestPayload, setPath } from '@retake/tape'
 import { openTape } from '@retake/tape/node'

@@ -7,7 +7,7 @@ import { install } from '@retake/engine'
 
 const run = process.env['RETAKE_REPLAY']
 if (run !== undefined && run !== '') {
-  const { replayHere } = await import('@retake/runner/agent')
+  const { replayHere } = await import('@retake/runner/replay-here')
   await replayHere(run)
 }
 install()

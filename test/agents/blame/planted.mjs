@@ -7,7 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { blameRun, causeIndexes } from '@retake/lab'
-import { forkPinned, record, replay, searchableSteps, tool } from '@retake/engine'
+import { forkPinned, record, replay, tool } from '@retake/engine'
+import { searchableSteps } from '@retake/engine/plans'
 import { openTape } from '@retake/tape/node'
 
 /** Steps with a fault (1) or without (0), as in a recorded run, and what a free one comes to. */

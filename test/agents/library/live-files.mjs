@@ -5,17 +5,8 @@ import fs, { promises as fsp } from 'node:fs'
 import { spawn, spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  discardOverlay,
-  fork,
-  keepOverlay,
-  overlayChanges,
-  record,
-  replay,
-  rerun,
-  resume,
-  tool,
-} from '@retake/engine'
+import { fork, record, replay, rerun, resume, tool } from '@retake/engine'
+import { discardOverlay, keepOverlay, overlayChanges } from '@retake/engine/plans'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import * as battery from './live-files-battery.mjs'
 

@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import { forkPinned, record, searchableSteps, tool } from '@retake/engine'
+import { forkPinned, record, tool } from '@retake/engine'
+import { searchableSteps } from '@retake/engine/plans'
 import { openTape } from '@retake/tape/node'
 import { clientFor, startModel } from './model.mjs'
 

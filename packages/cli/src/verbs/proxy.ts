@@ -1,4 +1,4 @@
-import { recordThroughProxy } from '@retake/runner/agent'
+import { recordThroughProxy } from '@retake/runner/commands'
 import {
   DURABILITY_OPTION,
   type Options,
@@ -20,7 +20,7 @@ import {
 } from '@retake/engine/proxy'
 import { refuseImported } from '@retake/engine/runs'
 import { givenMatchers, recordedMatchers } from '@retake/runner/config'
-import { recordingJson, recordingLine } from '@retake/runner/agent'
+import { recordingJson, recordingLine } from '@retake/runner/recording-summary'
 import { painter, printable, printJson } from '@retake/runner/terminal'
 import { FOUND, nextSignal } from '@retake/runner/command-line'
 

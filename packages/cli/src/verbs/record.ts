@@ -9,9 +9,9 @@ import path from 'node:path'
 import { isTag, ownOrNewKey, readPatterns, ruleTexts, VaultKey } from '@retake/engine/runs'
 import { cliErrors } from '@retake/runner/errors'
 import { project, recordedMatchers } from '@retake/runner/config'
-import { recordAgent, type AgentRecording } from '@retake/runner/agent'
+import { recordAgent, type AgentRecording } from '@retake/runner/record'
 import { defined } from '@retake/tape'
-import type { CommandRecording, CommandRecordingOptions } from '@retake/runner/agent'
+import type { CommandRecording, CommandRecordingOptions } from '@retake/runner/commands'
 import { FOUND, signalExitCode } from '@retake/runner/command-line'
 import { painter, linesOf } from '@retake/runner/terminal'
 
@@ -88,7 +88,7 @@ Options go before the file.`,
     // Code for reading tapes is large, so it is loaded while the agent runs.
     const [recording, summary] = await Promise.all([
       running,
-      import('@retake/runner/agent'),
+      import('@retake/runner/recording-summary'),
       ...(isPushed ? [pushWhileRecorded(planned.out ?? '')] : []),
     ])
     if (recording.signal) {
@@ -121,7 +121,7 @@ async function pushWhileRecorded(tape: string): Promise<void> {
 
 /** Loads the proxy, which recording a file does not need. */
 async function startCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
-  const { recordCommand } = await import('@retake/runner/agent')
+  const { recordCommand } = await import('@retake/runner/commands')
   return recordCommand(options)
 }
 

@@ -193,7 +193,7 @@ async function replayRun(
     )
   if (step !== undefined) return replayToStep(tape, step, port, options)
   if (tape.details.command !== undefined) {
-    const { replayCommandRun } = await import('@retake/runner/agent')
+    const { replayCommandRun } = await import('@retake/runner/commands')
     return replayCommandRun(tape, options)
   }
   const replayed = await replayAgent(tape, {

@@ -20,14 +20,6 @@ export {
 export { divergenceReport, notCapturedDetail, notCapturedLines } from './divergence.js'
 export { forwardTo } from './forward-sockets.js'
 export { shellWord } from '../terminal/shell-word.js'
-export { type AgentRecording, recordAgent } from './record-agent.js'
-export {
-  type CommandRecording,
-  type CommandRecordingOptions,
-  recordCommand,
-  recordThroughProxy,
-} from './record-command.js'
-export { recordingFacts, recordingJson, recordingLine } from './recording-summary.js'
 export {
   type Replayed,
   refuseProxyRun,
@@ -35,8 +27,6 @@ export {
   replayReceipt,
   startOf,
 } from './replay-agent.js'
-export { replayHere } from './replay-here.js'
-export { replayCommandRun } from './replay-recorded-command.js'
 export { type ShellCommandEnd, runShellCommand } from './run-command.js'
 export {
   changedSources,

@@ -10,7 +10,6 @@ import {
 import { defined, type Tape } from '@retake/tape'
 import { type AgentOptions, type AgentStart, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
-import type { Isolation } from './run-in-sandbox.js'
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
@@ -90,6 +89,18 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   readonly nodeArgs?: readonly string[]
   readonly entry?: string | undefined
   readonly inspectFd?: number
+}
+
+/** How a replayed command was confined. */
+export interface Isolation {
+  /** `blocked`: it could reach only the replay proxy. */
+  readonly network: 'blocked' | 'open'
+  /** `discarded`: it saw its own writes, but no file was changed. */
+  readonly files: 'discarded' | 'kept'
+  readonly by?: 'bubblewrap' | 'unshare'
+  /** Folders and sockets that could not be isolated despite the sandbox. */
+  readonly except?: readonly string[]
+  readonly why?: string
 }
 
 export interface Replayed extends Omit<ReplayReport, 'divergences'> {

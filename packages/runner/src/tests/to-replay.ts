@@ -1,6 +1,7 @@
 import { inFolder } from '../agent/plan-in-folder.js'
 import { attempt } from '@retake/tape/format'
-import { planRerun, ReplayDiverged } from '@retake/engine'
+import { ReplayDiverged } from '@retake/engine'
+import { planRerun } from '@retake/engine/plans'
 import { continueAgent } from '../agent/continue-agent.js'
 
 import { tapeCopies } from './write-test.js'

@@ -124,7 +124,7 @@ async function replayOnce(tape: Tape, checked: VerifiedTape): Promise<VerifiedTa
   try {
     const replayed = await (command === undefined
       ? replayAgent(tape, { stdio: 'ignore' })
-      : (await import('../agent/replay-recorded-command.js')).replayRecordedCommand(tape))
+      : (await import('../commands/replay-recorded-command.js')).replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
     if (divergence === undefined) {
       const { isSame, gaps } = isolationFacts(replayed)

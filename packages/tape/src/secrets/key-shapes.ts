@@ -254,23 +254,31 @@ const PHRASES: readonly { readonly has: string; readonly shape: string }[] = [
 
 // ── the search ──────────────────────────────────────────────────────────────
 
-interface PreparedShape {
-  readonly shape: KeyShape
-  readonly prefix: string
+const WORD_START = '(?<![A-Za-z0-9])'
+
+/** Its expressions are made when a text first contains the prefix: there are hundreds. */
+class PreparedShape {
+  #after: RegExp | undefined
+  #secret: RegExp | undefined
+
+  constructor(
+    readonly shape: KeyShape,
+    readonly prefix: string,
+  ) {}
+
   /** Matched where the prefix begins. */
-  readonly after: RegExp
+  get after(): RegExp {
+    return (this.#after ??= new RegExp(`(?<=${this.shape.after ?? WORD_START})`, 'y'))
+  }
+
   /** Matched where the prefix ends. */
-  readonly secret: RegExp
+  get secret(): RegExp {
+    return (this.#secret ??= new RegExp(this.shape.secret, 'y'))
+  }
 }
 
-const WORD_START = '(?<![A-Za-z0-9])'
 const PREPARED: readonly PreparedShape[] = KEY_SHAPES.flatMap((shape) =>
-  shape.prefixes.map((prefix) => ({
-    shape,
-    prefix,
-    after: new RegExp(`(?<=${shape.after ?? WORD_START})`, 'y'),
-    secret: new RegExp(shape.secret, 'y'),
-  })),
+  shape.prefixes.map((prefix) => new PreparedShape(shape, prefix)),
 )
 /** By the last two characters of the prefix; shapes with a shorter one by this character alone. */
 const BY_END = new Map<number, PreparedShape[]>()
@@ -290,28 +298,32 @@ for (const shape of PREPARED) {
 const PREFIX_MAX = Math.max(...PREPARED.map(({ prefix }) => prefix.length))
 
 const escaped = (text: string): string => text.replaceAll(/[$.*+?^(){}|[\]\\/]/g, String.raw`\$&`)
-/** By the last character of the prefix, because testing one character is fast. */
-const BY_LAST = new Map<string, string[]>()
-for (const { prefixes, secret, after = WORD_START } of KEY_SHAPES)
-  for (const last of new Set(prefixes.map((prefix) => prefix.slice(-1)))) {
-    const alike = prefixes.filter((prefix) => prefix.endsWith(last)).map(escaped)
-    BY_LAST.set(last, [
-      ...(BY_LAST.get(last) ?? []),
-      `(?<=${after}(?:${alike.join('|')}))(${secret})`,
-    ])
-  }
-const ANY_KEY = new RegExp(
-  [
-    ...[...BY_LAST].map(([last, shapes]) => `(${escaped(last)})(?:${shapes.join('|')})`),
+/** A search for any key, by the last character of the prefix: testing one character is fast. */
+function anyKey(): string {
+  const byLast = new Map<string, string[]>()
+  for (const { prefixes, secret, after = WORD_START } of KEY_SHAPES)
+    for (const last of new Set(prefixes.map((prefix) => prefix.slice(-1)))) {
+      const alike = prefixes.filter((prefix) => prefix.endsWith(last)).map(escaped)
+      byLast.set(last, [
+        ...(byLast.get(last) ?? []),
+        `(?<=${after}(?:${alike.join('|')}))(${secret})`,
+      ])
+    }
+  return [
+    ...[...byLast].map(([last, shapes]) => `(${escaped(last)})(?:${shapes.join('|')})`),
     ...PHRASES.map(({ shape }) => shape),
     ...MARKED_ENDS.map(({ secret, end }) => `(${WORD_START})(${secret})(?=${end})`),
-  ].join('|'),
-)
+  ].join('|')
+}
+
+let anyKeySource: string | undefined
+let anyKeyTest: RegExp | undefined
 
 /** A global expression that finds keys, for callers that hide them in another way. */
-export const keyShapes = (): RegExp => new RegExp(ANY_KEY, 'g')
+export const keyShapes = (): RegExp => new RegExp((anyKeySource ??= anyKey()), 'g')
 
-export const hasKeyShape = (text: string): boolean => text.search(ANY_KEY) >= 0
+export const hasKeyShape = (text: string): boolean =>
+  text.search((anyKeyTest ??= new RegExp((anyKeySource ??= anyKey())))) >= 0
 
 /**
  * Replaces every key with a placeholder of the same length. Masking twice changes nothing, so a
@@ -401,9 +413,11 @@ function lengthBefore(text: string, at: number): number {
 
 /** Length of the key that begins at a position; 0 if there is none. */
 function secretAt(text: string, at: number, shapes: readonly PreparedShape[]): number {
-  for (const { prefix, after, secret } of shapes) {
+  for (const prepared of shapes) {
+    const { prefix } = prepared
     const start = at - prefix.length
     if (start < 0 || !text.startsWith(prefix, start)) continue
+    const { after, secret } = prepared
     after.lastIndex = start
     if (!after.test(text)) continue
     secret.lastIndex = at

@@ -217,19 +217,30 @@ interface Anchor {
   readonly before: number
 }
 
-/** The prefixes in base64, by their first three characters. */
-const ANCHORS = new Map<number, Anchor[]>()
-for (const prefix of new Set([...KEY_PREFIXES, '-----BEGIN', '://']))
-  for (const before of [0, 1, 2]) {
-    const bytes = new TextEncoder().encode('\0'.repeat(before) + prefix)
-    const start = Math.ceil((before * 8) / 6)
-    const end = Math.floor((bytes.length * 8) / 6)
-    const text = encodeBase64(bytes, false).slice(start, end)
-    const anchor = anchorAt(text, 0)
-    ANCHORS.set(anchor, [...(ANCHORS.get(anchor) ?? []), { text, before }])
-  }
-const ANCHOR_TABLE = new Uint8Array(1 << 16)
-for (const anchor of ANCHORS.keys()) ANCHOR_TABLE[anchor & 0xffff] = 1
+interface Anchors {
+  /** The prefixes in base64, by their first three characters. */
+  readonly byStart: ReadonlyMap<number, readonly Anchor[]>
+  /** 1 where `byStart` has an entry with these last 16 bits. */
+  readonly table: Uint8Array
+}
+let anchors: Anchors | undefined
+
+/** Made once, when the first encoded text is searched: most programs that load this have none. */
+function makeAnchors(): Anchors {
+  const byStart = new Map<number, Anchor[]>()
+  for (const prefix of new Set([...KEY_PREFIXES, '-----BEGIN', '://']))
+    for (const before of [0, 1, 2]) {
+      const bytes = new TextEncoder().encode('\0'.repeat(before) + prefix)
+      const start = Math.ceil((before * 8) / 6)
+      const end = Math.floor((bytes.length * 8) / 6)
+      const text = encodeBase64(bytes, false).slice(start, end)
+      const anchor = anchorAt(text, 0)
+      byStart.set(anchor, [...(byStart.get(anchor) ?? []), { text, before }])
+    }
+  const table = new Uint8Array(1 << 16)
+  for (const anchor of byStart.keys()) table[anchor & 0xffff] = 1
+  return { byStart, table }
+}
 
 function anchorAt(text: string, at: number): number {
   return (text.charCodeAt(at) << 14) ^ (text.charCodeAt(at + 1) << 7) ^ text.charCodeAt(at + 2)
@@ -247,12 +258,13 @@ function hideEncoded(run: string): string {
       (byte) => byte < 9 || (byte > 13 && byte < 32) || byte === 127,
     )
   if (isBinary) return run
+  const { byStart, table } = (anchors ??= makeAnchors())
   let hidden = run
   let from = 0
   for (let at = 0; at + SHORTEST_ENCODED - 4 < run.length; at++) {
     const anchor = anchorAt(run, at)
-    if (ANCHOR_TABLE[anchor & 0xffff] === 0) continue
-    const before = ANCHORS.get(anchor)?.find(({ text }) => run.startsWith(text, at))?.before
+    if (table[anchor & 0xffff] === 0) continue
+    const before = byStart.get(anchor)?.find(({ text }) => run.startsWith(text, at))?.before
     if (before === undefined) continue
     // Includes one more group: a letter before a prefix makes it part of a word.
     const exact = at - ([0, 2, 3][before] ?? 0)

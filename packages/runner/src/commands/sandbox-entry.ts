@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeSync } from 'node:fs'
-import { forwardTo } from './forward-sockets.js'
+import { forwardTo } from '../agent/forward-sockets.js'
 import type { SandboxTask } from './run-in-sandbox.js'
 
 /**

@@ -17,7 +17,7 @@ import {
   UpstreamConnections,
 } from '@retake/engine/proxy'
 import { openOwnTape, type TapeWriter } from '@retake/tape/node'
-import type { AgentEnd } from './agent-process.js'
+import type { AgentEnd } from '../agent/agent-process.js'
 import {
   COMMAND_DEFAULTS,
   proxyVariables,
@@ -25,9 +25,9 @@ import {
   trustCertificate,
   httpProxyVariables,
 } from './command-process.js'
-import type { AgentRecording, RecordingOptions } from './record-agent.js'
+import type { AgentRecording, RecordingOptions } from '../agent/record-agent.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
-import { trustInThisProcess } from './trust.js'
+import { trustInThisProcess } from '../agent/trust.js'
 
 /** Tool folders, in which programs do not store their data. */
 const SKIPPED = new Set(['node_modules', '__pycache__', 'venv', 'target', 'dist', 'build'])

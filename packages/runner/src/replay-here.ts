@@ -4,12 +4,12 @@ import path from 'node:path'
 import { outsideRuns } from '@retake/engine'
 import { loadReplayProcess } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
-import { errorLines, explainOrThrow } from '../terminal/print-error.js'
-import { cliErrors } from '../errors.js'
-import { RunStore } from '../runs/run-store.js'
-import { lookOf } from '../terminal/terminal.js'
-import { replayReceipt } from './replay-agent.js'
-import { fileHere, movedHere } from './source-code.js'
+import { errorLines, explainOrThrow } from './terminal/print-error.js'
+import { cliErrors } from './errors.js'
+import { RunStore } from './runs/run-store.js'
+import { lookOf } from './terminal/terminal.js'
+import { replayReceipt } from './agent/replay-agent.js'
+import { fileHere, movedHere } from './agent/source-code.js'
 
 /** Package managers start programs and are not the recorded program. */
 const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/

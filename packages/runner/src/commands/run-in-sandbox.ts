@@ -5,24 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { RetakeError } from '@retake/engine/errors'
 import type { ProxyServer } from '@retake/engine/proxy'
 import { endWithDescendants } from '../sandbox/end-processes.js'
-import type { AgentEnd } from './agent-process.js'
+import type { AgentEnd } from '../agent/agent-process.js'
+import type { Isolation } from '../agent/replay-agent.js'
 import { type CommandProcess, runCommand } from './command-process.js'
 import { cliErrors } from '../errors.js'
 import { listeningSockets, mountScript } from './mount-script.js'
 import { shellQuote } from '../terminal/shell-word.js'
 import { runnerEntry } from '../package-root.js'
 import { temporaryFolder } from '../temporary-folder.js'
-
-export interface Isolation {
-  /** `blocked`: it could reach only the replay proxy. */
-  readonly network: 'blocked' | 'open'
-  /** `discarded`: it saw its own writes, but no file was changed. */
-  readonly files: 'discarded' | 'kept'
-  readonly by?: 'bubblewrap' | 'unshare'
-  /** Folders and sockets that could not be isolated despite the sandbox. */
-  readonly except?: readonly string[]
-  readonly why?: string
-}
 
 export interface SandboxTask {
   readonly port: number
