@@ -8,7 +8,7 @@ import {
 } from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
 import { callSite } from './call-site.js'
-import { type Leave, leaveAtEnd, leaveAtMismatch } from './leave-tape.js'
+import { type Leave, leaveAtEnd, leaveAtMismatch } from './go-live.js'
 import type { Operation } from './session.js'
 import type { RecordedOperation, TapeCursor } from './timeline.js'
 

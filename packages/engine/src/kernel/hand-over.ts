@@ -1,6 +1,6 @@
 import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
 import { kernelErrors } from './errors.js'
-import { lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
+import { lostAnswer, SILENCE_MS, skippedAnswer } from './stand-in-answer.js'
 import { natives } from './natives.js'
 import type { Tail } from './player.js'
 import type { RecordSession } from './record-session.js'

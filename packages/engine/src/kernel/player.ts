@@ -29,7 +29,7 @@ import {
   type SyncCall,
 } from './session.js'
 import { type DivergenceFacts, DivergenceLog, nameOf } from './divergence.js'
-import { type Leave, LeftTape } from './leave-tape.js'
+import { type Leave, LeftTape } from './go-live.js'
 import { TolerantDraws } from './draws.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'

@@ -1,6 +1,6 @@
 import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/format'
 import type { HandOverPlan } from '../kernel/settle-doubts.js'
-import type { Leave } from '../kernel/leave-tape.js'
+import type { Leave } from '../kernel/go-live.js'
 import type { MovedRoot } from './moved-tape.js'
 import type { ToolResultPlan } from './tool-results.js'
 
