@@ -136,10 +136,11 @@ const LOOK_MS = 50
 const GRACE_MS = 1000
 
 /**
- * Takes over every operation that is in progress when a run goes live. Answers that are still on
- * the tape are handed out; timers and local work start again; requests that were sent and never
- * answered get what `DoubtSettler` decides. Nothing that may have had an effect is repeated unless
- * the plan says so.
+ * Takes over every operation that is in progress when a run goes live, except in an offline tail
+ * and for pinned steps. Answers that are still on the tape are handed out. Timers start with the
+ * rest of their delay. Local work, which was running all along, reports its result. Calls that
+ * only read are made again. Requests that were sent and never answered get what `DoubtSettler`
+ * decides. Nothing that may have had an effect is repeated unless the plan or the disk says so.
  */
 export class HandOver implements Tail {
   readonly source = outside
