@@ -61,7 +61,7 @@ function goLive(tape: Tape, { at, plan, inDoubt = {}, hasInput = false }: Given)
   }
   const handOver = new HandOver(
     tape,
-    { inDoubt: 'fail', tail: 'live', ...plan },
+    { inDoubt: 'fail', ...plan },
     {
       at,
       settled,

@@ -162,7 +162,7 @@ export class HandOver implements Tail {
 
   prepare(operation: Operation, recorder: RecordSession): () => void {
     const { action, id } = operation
-    const { again, answers, tail } = this.plan
+    const { again, answers } = this.plan
     operation.underWayMs = this.#leftAt - this.tape.event(id).at
     const begin = (start: () => void) => (): void => {
       start()
@@ -184,9 +184,7 @@ export class HandOver implements Tail {
       return begin(() =>
         action.start(operation, again.body === undefined ? undefined : bytesOf(again.body)),
       )
-    // In an offline tail, input comes from the tape; nobody is prompted.
-    const isInput = readsStdin(action.event) && tail === 'offline'
-    if (action.event.type === 'timer' || (action.lasting === true && !isInput))
+    if (action.event.type === 'timer' || action.lasting === true)
       return begin(() => action.start(operation))
     if (action.reexecuted !== true) return this.#prepareAnswer(operation)
     return begin(() => {

@@ -20,6 +20,8 @@ export interface ContinuePlan extends HandOverPlan {
     readonly code?: RecordedCode
   }
   readonly leave: Leave
+  /** `offline`: after the tape is left, answers still come from it only. */
+  readonly tail: 'live' | 'offline'
   /** The first value drawn after the tape is left. */
   readonly draw?: { readonly value: unknown }
   /** Folder for files that the branch writes. */
