@@ -246,6 +246,14 @@ test('input that nobody can type ends', async () => {
   expect(open.sent).toEqual(['operation 1'])
 })
 
+test.each(['signal SIGINT', 'messages'])('a missing stdin does not end "%s"', async (name) => {
+  const input = { type: 'call', kind: 'input', name } as const
+  const { takeOver, got, sent } = goLive(writeTape(input), { at: 2 })
+  await takeOver(1, { event: input })
+  expect(got).toEqual([])
+  expect(sent).toEqual(['operation 1'])
+})
+
 describe('a write to a file that a kill interrupted', () => {
   const file = { path: '/tmp/a', length: 6 } as const
   const event = { type: 'call', kind: 'file', name: 'fs.writeFileSync', sync: true, file } as const

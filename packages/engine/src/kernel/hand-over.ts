@@ -13,7 +13,7 @@ import {
   type RecordedServer,
 } from './settle-doubts.js'
 import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
-import { readsStdin } from './timeline.js'
+import { isInput, readsStdin } from './timeline.js'
 
 /**
  * Repeats a request whose answer reached the agent in part. If the new answer begins with the same
@@ -345,7 +345,7 @@ export class HandOver implements Tail {
       // If nobody can type, the input ends after the recorded lines. A real one would end before.
       if (readsStdin(event) && !machine.hasInput())
         return (hand) => hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      if (readsStdin(event) || steps.isRepeatable(event)) return start
+      if (isInput(event) || steps.isRepeatable(event)) return start
       // The recorded run had abandoned it. The error comes late, so that the agent can do so again.
       if (event.type === 'request') return (hand) => hand(lostAnswer(event), SILENCE_MS)
       if (event.type === 'socket') return () => {}
