@@ -30,7 +30,7 @@ const entries = {
     'packages/engine/src/index.ts',
     'packages/engine/src/errors.ts',
     'packages/engine/src/schema.ts',
-    'packages/engine/src/preload.ts',
+    'packages/engine/src/process/preload.ts',
     'packages/engine/src/runs/index.ts',
     'packages/engine/src/plans/index.ts',
     'packages/engine/src/hook/index.ts',
@@ -127,7 +127,7 @@ const groups = {
     // Also files that the recorder shares with plans, so that plans do not load the recorder.
     {
       name: 'runs',
-      test: /src[\\/](?:runs[\\/]index|kernel[\\/](?:call-site|session|divergence|lost-answer)|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql)\.ts$/,
+      test: /src[\\/](?:runs[\\/]index|kernel[\\/](?:call-site|session|divergence|stand-in-answer)|overlay[\\/](?:overlay|open-flags)|boundaries[\\/]native[\\/]sql)\.ts$/,
       priority: 6,
     },
     {

@@ -168,7 +168,7 @@ console.log(`all: ${all.length} files, ${sum(all)} lines`)
 
 for (const [title, path] of [
   ["import 'retake'", 'packages/cli/src/index.ts'],
-  ['a recorded process', 'packages/engine/src/preload.ts'],
+  ['a recorded process', 'packages/engine/src/process/preload.ts'],
 ]) {
   const loaded = [...loadedBy(join(root, path))]
   console.log(`${title}: ${loaded.length} source modules, ${sum(loaded)} lines`)

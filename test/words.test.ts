@@ -80,7 +80,7 @@ const allowed = new Set([
   'standIn',
   'standIns',
   'standInFor',
-  'stand-in-value',
+  'stand-in-answer',
 ])
 
 /** Pairs such as `atOnce` count as one word. */

@@ -67,6 +67,16 @@ test('--observe continues and reports every difference', async () => {
   expect(stderr.match(/^diverged at/gm)).toHaveLength(2)
 })
 
+test('--observe sends no signal to a listener that the recorded program did not have', async () => {
+  const source = `setTimeout(() => console.log('late'), 20)`
+  const { retake, folder } = await folderWith({ 'agent.mjs': source })
+  await retake(['record', 'agent.mjs'])
+  const listening = `process.on('SIGINT', () => console.log('interrupted')); ${source}`
+  await writeFile(join(folder, 'agent.mjs'), listening)
+  const { stdout } = await retake(['replay', 'last', '--observe'])
+  expect(stdout).toBe('late\n')
+})
+
 test('--pace keeps the recorded pauses', async () => {
   soakOnly()
   const { retake } = await folderWith({

@@ -366,6 +366,36 @@ test('a second resume at the same time is refused', async () => {
   expect((await workspace.retake(['replay', tape])).stdout).toBe('up\ndone\n')
 })
 
+test('a run that goes live without stdin gets no signal that nobody sent', async () => {
+  const agent = join(workspace.folder, 'listening.mjs')
+  const source = `process.on('SIGINT', () => console.log('interrupted'))
+    for (const body of ['one', 'two']) {
+      const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body })
+      console.log((await response.json()).seen)
+    }`
+  writeFileSync(agent, source)
+  const recording = spawn(process.execPath, [cli, 'record', '--dir', 'listening', agent], {
+    cwd: workspace.folder,
+    env: { ...process.env, AGENT_BASE_URL: provider.url },
+    stdio: 'ignore',
+    detached: true,
+  })
+  provider.onRequest((key) => {
+    if (key.endsWith('two')) process.kill(-Number(recording.pid), 'SIGKILL')
+  })
+  await once(recording, 'exit')
+  provider.onRequest(undefined)
+  const folder = join(workspace.folder, 'listening')
+  const tape = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tape'))))
+  const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'retry'])
+  expect(resumed.stdout, resumed.stderr).toMatch(/^one-\w+\ntwo-\w+\n$/)
+  const forked = await workspace.retake(['fork', tape, '--at', '1', '--set', 'seen="other"'])
+  expect(forked.stdout, forked.stderr).toMatch(/^other\ntwo-\w+\n$/)
+  writeFileSync(agent, source.replace('two', 'three'))
+  const rerun = await workspace.retake(['rerun', tape])
+  expect(rerun.stdout, rerun.stderr).toMatch(/^one-\w+\nthree-\w+\n$/)
+})
+
 describe('a run that ended with an error', () => {
   const agent = (): string => join(workspace.folder, 'failing.mjs')
   const source = `

@@ -8,7 +8,7 @@ import {
 } from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
 import { callSite } from './call-site.js'
-import { type Leave, leaveAtEnd, leaveAtMismatch } from './leave-tape.js'
+import { type Leave, leaveAtEnd, leaveAtMismatch } from './go-live.js'
 import type { Operation } from './session.js'
 import type { RecordedOperation, TapeCursor } from './timeline.js'
 
@@ -54,13 +54,13 @@ export type DivergenceReason =
   | { readonly code: 'other-event'; readonly current: EventName }
   /** The tape had ended by then. */
   | { readonly code: 'after-end'; readonly current: EventName }
-  /** No recorded answer to this request. */
+  /** No recorded answer to this request. Only where answers are found by content. */
   | { readonly code: 'not-on-tape'; readonly current: EventName }
-  /** No recorded answer to this request, but to a similar one. */
+  /** Like `not-on-tape`, but with an answer to a similar request. */
   | { readonly code: 'nearest-differs'; readonly current: EventName }
   /** A recorded value that its owner would decide otherwise today. */
   | { readonly code: 'outdated-value'; readonly drawn: string }
-  /** The tape ends inside this synchronous call. */
+  /** On the tape, this synchronous call is not directly followed by its answer. */
   | { readonly code: 'answer-missing'; readonly current: EventName }
   | { readonly code: 'output-differs'; readonly stream: OutputEvent['stream'] }
   /** Bytes written to a child process. */
@@ -88,7 +88,10 @@ export type DivergenceReason =
   | { readonly code: 'waits-forever'; readonly awaited?: EventName }
   /** The program used something that no tape can answer. */
   | { readonly code: 'refused'; readonly error: RefusalText }
-  /** Not a difference: nothing more was recorded. `current` is missing if the program waits. */
+  /**
+   * Not a difference: nothing more is served, because the recording was cut off or the plan leaves
+   * the tape here. `current` is missing if the program waits.
+   */
   | { readonly code: 'cut-off'; readonly current?: EventName }
 
 /** Members of an error, which has its own code. */
@@ -115,7 +118,8 @@ export type DivergenceFacts = DivergencePoint & DivergenceReason
  * - `missing`: the program ended, or waits, before the end of the tape
  * - `output`: the program printed something else
  * - `result`: the program returned or exited with something else
- * - `cut-off`: not a difference; the recording was cut off here and cannot serve more
+ * - `cut-off`: not a difference; nothing more is served, because the recording was cut off or the
+ *   plan leaves the tape here
  */
 export type DivergenceKind =
   | 'different'
@@ -194,14 +198,17 @@ export class DivergenceLog {
     this.#halt(divergence)
   }
 
-  /** Reports that the recording was cut off here. Not a difference, but nothing more can be served. */
+  /** Not a difference: the recording was cut off, or the plan leaves the tape here. */
   stopAtCut(current?: EventName, answering?: number): never {
     const divergence = this.#here({ code: 'cut-off', ...(current && { current }) })
     leaveAtEnd(this.options.leave, divergence, answering)
     this.#halt(divergence)
   }
 
-  /** Adds a divergence, unless it makes the run go live. */
+  /**
+   * Adds a divergence. If it makes the run go live, throws `LeftTape` instead, which `Player` and
+   * `RecordedDeliveries` catch.
+   */
   #report(reason: DivergenceReason, mismatches?: readonly Mismatch[]): DivergenceFacts {
     const divergence = this.#here(reason, mismatches)
     leaveAtMismatch(this.options.leave, divergence)

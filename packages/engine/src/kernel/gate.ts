@@ -8,10 +8,11 @@ export interface Turn {
 }
 
 /**
- * The only code that calls agent code, except for work that an observed replay does not know. It
- * delivers the answers, or parts of answers, of one operation per turn of the event loop, so that the agent has reacted to them before the next
- * delivery. Recording and replaying use the same gate; what the agent can observe is the same in
- * both, even its stack traces.
+ * The only code that calls agent code, except for operations that a tape does not have: in observe
+ * mode, and after the end of the run. Synchronous calls bypass it. It delivers the answers, or
+ * parts of answers, of one operation per turn of the event loop, so that the agent has reacted to
+ * them before the next delivery. Recording and replaying use the same gate; what the agent can
+ * observe is the same in both, even its stack traces.
  */
 export class Gate {
   #requested = false
@@ -22,7 +23,7 @@ export class Gate {
       readonly next: () => Turn | undefined
       /** Called after each turn. */
       readonly after: () => void
-      /** While it is false, all turns wait. */
+      /** False while Node loads a module in another thread; all turns then wait. */
       readonly mayRun: () => boolean
     },
   ) {}

@@ -61,7 +61,7 @@ function goLive(tape: Tape, { at, plan, inDoubt = {}, hasInput = false }: Given)
   }
   const handOver = new HandOver(
     tape,
-    { inDoubt: 'fail', tail: 'live', ...plan },
+    { inDoubt: 'fail', ...plan },
     {
       at,
       settled,
@@ -244,6 +244,14 @@ test('input that nobody can type ends', async () => {
   const open = goLive(writeTape(input), { at: 2, hasInput: true })
   await open.takeOver(1, { event: input })
   expect(open.sent).toEqual(['operation 1'])
+})
+
+test.each(['signal SIGINT', 'messages'])('a missing stdin does not end "%s"', async (name) => {
+  const input = { type: 'call', kind: 'input', name } as const
+  const { takeOver, got, sent } = goLive(writeTape(input), { at: 2 })
+  await takeOver(1, { event: input })
+  expect(got).toEqual([])
+  expect(sent).toEqual(['operation 1'])
 })
 
 describe('a write to a file that a kill interrupted', () => {

@@ -1,6 +1,6 @@
 import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
 import { kernelErrors } from './errors.js'
-import { lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
+import { lostAnswer, SILENCE_MS, skippedAnswer } from './stand-in-answer.js'
 import { natives } from './natives.js'
 import type { Tail } from './player.js'
 import type { RecordSession } from './record-session.js'
@@ -13,7 +13,7 @@ import {
   type RecordedServer,
 } from './settle-doubts.js'
 import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
-import { readsStdin } from './timeline.js'
+import { isInput, readsStdin } from './timeline.js'
 
 /**
  * Repeats a request whose answer reached the agent in part. If the new answer begins with the same
@@ -136,10 +136,11 @@ const LOOK_MS = 50
 const GRACE_MS = 1000
 
 /**
- * Takes over every operation that is in progress when a run goes live. Answers that are still on
- * the tape are handed out; timers and local work start again; requests that were sent and never
- * answered get what `DoubtSettler` decides. Nothing that may have had an effect is repeated unless
- * the plan says so.
+ * Takes over every operation that is in progress when a run goes live, except in an offline tail
+ * and for pinned steps. Answers that are still on the tape are handed out. Timers start with the
+ * rest of their delay. Local work, which was running all along, reports its result. Calls that
+ * only read are made again. Requests that were sent and never answered get what `DoubtSettler`
+ * decides. Nothing that may have had an effect is repeated unless the plan or the disk says so.
  */
 export class HandOver implements Tail {
   readonly source = outside
@@ -161,7 +162,7 @@ export class HandOver implements Tail {
 
   prepare(operation: Operation, recorder: RecordSession): () => void {
     const { action, id } = operation
-    const { again, answers, tail } = this.plan
+    const { again, answers } = this.plan
     operation.underWayMs = this.#leftAt - this.tape.event(id).at
     const begin = (start: () => void) => (): void => {
       start()
@@ -183,9 +184,7 @@ export class HandOver implements Tail {
       return begin(() =>
         action.start(operation, again.body === undefined ? undefined : bytesOf(again.body)),
       )
-    // In an offline tail, input comes from the tape; nobody is prompted.
-    const isInput = readsStdin(action.event) && tail === 'offline'
-    if (action.event.type === 'timer' || (action.lasting === true && !isInput))
+    if (action.event.type === 'timer' || action.lasting === true)
       return begin(() => action.start(operation))
     if (action.reexecuted !== true) return this.#prepareAnswer(operation)
     return begin(() => {
@@ -346,7 +345,7 @@ export class HandOver implements Tail {
       // If nobody can type, the input ends after the recorded lines. A real one would end before.
       if (readsStdin(event) && !machine.hasInput())
         return (hand) => hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      if (readsStdin(event) || steps.isRepeatable(event)) return start
+      if (isInput(event) || steps.isRepeatable(event)) return start
       // The recorded run had abandoned it. The error comes late, so that the agent can do so again.
       if (event.type === 'request') return (hand) => hand(lostAnswer(event), SILENCE_MS)
       if (event.type === 'socket') return () => {}

@@ -80,7 +80,7 @@ const sites = ['https://a/', 'https://b/']
 const killed = (): Tape => writeTape(...sites.map(requestTo))
 
 test('requests of a killed run are sent again if that was decided for all of them', async () => {
-  const { player, sent, got } = resume(killed(), { inDoubt: 'retry', tail: 'live' }, sites)
+  const { player, sent, got } = resume(killed(), { inDoubt: 'retry' }, sites)
   await sleep(30)
   expect(player.isLive).toBe(true)
   expect(sent).toEqual(sites)
@@ -89,7 +89,7 @@ test('requests of a killed run are sent again if that was decided for all of the
 
 test('nothing is sent or delivered if one operation in progress has no decision', async () => {
   const decisions = { 1: 'retry' } as const
-  const plan = { inDoubt: 'fail', decisions, tail: 'live' } as const
+  const plan = { inDoubt: 'fail', decisions } as const
   const { player, fetch, sent, got, failures } = resume(killed(), plan, sites)
   expect(() => player.draw('Date.now', () => 1)).toThrow(
     expect.objectContaining({ code: 'STEP_IN_DOUBT' }),

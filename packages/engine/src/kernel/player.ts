@@ -29,7 +29,7 @@ import {
   type SyncCall,
 } from './session.js'
 import { type DivergenceFacts, DivergenceLog, nameOf } from './divergence.js'
-import { type Leave, LeftTape } from './leave-tape.js'
+import { type Leave, LeftTape } from './go-live.js'
 import { TolerantDraws } from './draws.js'
 import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
 import { SequenceMatcher } from './sequence-matcher.js'
@@ -63,6 +63,10 @@ export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'>
 
 /** Where a run leaves its tape, and how it goes live there. */
 export interface Continuation {
+  /**
+   * `at the end` goes live at `until`, without waiting for a call. `on mismatch` also does so at
+   * the first difference or stall.
+   */
   readonly leave: Leave
   /** The first event that is not served; the end of the tape by default. */
   readonly until?: number
@@ -96,7 +100,11 @@ export interface Live {
   readonly tail: Tail
 }
 
-/** Answers the agent after the tape was left. */
+/**
+ * Answers the agent after the tape was left: from outside (`HandOver`), with recorded answers where
+ * requests are identical or pinned (`PinnedSource`), or from the tape only (`TapeSource`, offline).
+ * A live run is recorded again; its answers do not always come from outside.
+ */
 export interface Tail {
   readonly source: AnswerSource
   /**
@@ -110,11 +118,13 @@ export interface Tail {
 
 /**
  * Serves the agent from a tape, in the recorded order, and checks that it does exactly the same as
- * in the recording. `SequenceMatcher` compares what the agent does, `RecordedDeliveries` hands out
- * the answers; both move the same cursor along the tape. A replay has no access to the outside.
- * Resume, fork and rerun have a `Continuation`: where the tape is left, a `RecordSession` takes
- * over, once. Boundaries see the same session throughout, so that resources opened while served
- * stay valid when live.
+ * in the recording. Nothing is searched, except in observe mode: a cursor points to the event that
+ * must happen next. `SequenceMatcher` compares it with what the agent does. If it is a delivery,
+ * `RecordedDeliveries` hands it out to the operation with the number `op`. So a delivery waits for
+ * everything that the agent had done before it. A replay has no access to the outside. Resume,
+ * fork and rerun have a `Continuation`: where the tape is left, a `RecordSession` takes over,
+ * once. Boundaries see the same session throughout, so that resources opened while served stay
+ * valid when live.
  */
 export class Player implements Session {
   /** Served and re-executed operations, for receipts. */
@@ -228,7 +238,7 @@ export class Player implements Session {
     return [...(this.#environment?.placeholders ?? []), ...this.files.placeholders]
   }
 
-  /** True if every event of a cut-off tape was served. */
+  /** True if everything was served of a tape that was cut off, or that the plan leaves early. */
   get cutOff(): boolean {
     return this.#cursor.isCut && this.#cursor.peek() === undefined
   }
@@ -356,6 +366,7 @@ export class Player implements Session {
   finish(end: RunEnd): void {
     if (this.closed) return
     const { continuation } = this.options
+    // The program ends where its served part does. The tape still gets an end and a seal.
     if (continuation !== undefined && !this.isLive && this.cutOff) this.#leave(undefined)
     this.#serveOrGoLive(
       () => {
@@ -502,7 +513,8 @@ export class Player implements Session {
 
   /**
    * The only transition from served to live. Decides about all operations in progress before it
-   * starts any. The call that caused it, if synchronous, is answered afterwards; if it is in doubt,
+   * starts any. The call that caused it is not one of them, and is made afterwards. A synchronous
+   * call whose start is already on the tape is only answered, not written again; if it is in doubt,
    * the plan decided about it before the run began.
    */
   #handOver({ goLive }: Continuation, why: DivergenceFacts | undefined): Live {

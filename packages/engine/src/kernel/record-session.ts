@@ -65,9 +65,10 @@ export interface RecordSessionOptions {
  * Writes everything the agent touches to the tape, and delivers completions one at a time, in the
  * order in which they will be replayed.
  *
- * Output-commit rule: an event is written to the file before the agent sees it. Before anything
- * leaves the process, the event of what leaves and all earlier ones are synced to disk, because it
- * could depend on any of them. With the durability `process`, writing to the file is enough.
+ * Output-commit rule: an event is written to the file before the agent can observe it. Before a
+ * durable action starts, its event and all earlier ones are synced to disk, because it could
+ * depend on any of them. Not synced themselves: output, calls to files, and bytes for a child that
+ * begin no request. With the durability `process`, writing to the file is enough.
  *
  * If the tape cannot be written, the writer decides what happens: it stops the process, continues
  * without a tape, or throws. If it throws, the agent gets the error from the call that it made, or
@@ -400,8 +401,9 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Writes the next delivery, and returns it; the result of a durable action only once it is synced. If it cannot be written,
-   * the agent gets the error in its place, as from a barrier.
+   * Writes the next delivery, and returns it; the result of a durable call only once it is synced.
+   * Answers to requests are synced when something next leaves. If it cannot be written, the agent
+   * gets the error in its place, as from a barrier.
    */
   #takeTurn(): Turn | undefined {
     if (this.#isPaused) return undefined

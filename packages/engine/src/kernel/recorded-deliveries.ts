@@ -11,7 +11,7 @@ import {
   sentBytesDiffer,
 } from './divergence.js'
 import { hasWritten } from './compare.js'
-import { LeftTape } from './leave-tape.js'
+import { LeftTape } from './go-live.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface RecordedDeliveriesOptions {

@@ -38,9 +38,10 @@ export interface Action {
   /** For writes: the file before it; called when the operation is recorded, before it starts. */
   before?(): FileBefore | undefined
   /**
-   * True if the operation has an effect outside the process. Its own event and all earlier ones are
-   * then synced to disk before `start` is called. `deferrable`: `start` may be called after `perform`
-   * has returned, so that other runs of this process do not wait for the disk.
+   * True for requests, tools, processes and changes to databases, not for files: the event of the
+   * operation and all earlier ones are synced to disk before `start` is called. `deferrable`: other
+   * runs of this process need not wait for the disk. A request may start after `perform` has
+   * returned; the result of a tool may come later.
    */
   readonly durable?: boolean | 'deferrable'
   /** True for deterministic work, which runs again on replay; only its completion waits for its turn. */
@@ -110,6 +111,7 @@ export class Operation {
   readonly #context = new AsyncResource('RETAKE', MANUAL)
 
   constructor(
+    /** Number of the event that started it; negative if the tape does not have it. */
     readonly id: number,
     readonly action: Action,
     readonly session: Session,

@@ -67,7 +67,6 @@ export interface HandOverPlan {
   readonly decisions?: Readonly<Record<string, 'retry' | 'skip'>>
   /** Writes that need no decision, because the disk shows how far they got, by event. */
   readonly files?: Readonly<Record<string, FileFinding>>
-  readonly tail: 'live' | 'offline'
 }
 
 /** A request that a server had not answered when a run went live. */

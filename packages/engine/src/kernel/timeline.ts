@@ -205,5 +205,9 @@ export function isStepEvent<E extends { readonly type: string }>(
   return kind === 'tool' || kind === 'process'
 }
 
-export const readsStdin = (event: NewEvent<InitiationEvent>): boolean =>
+/** True for stdin and other input from outside the run, such as signals and messages. */
+export const isInput = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'call' && event.kind === 'input'
+
+export const readsStdin = (event: NewEvent<InitiationEvent>): boolean =>
+  event.type === 'call' && event.kind === 'input' && event.name === 'stdin'

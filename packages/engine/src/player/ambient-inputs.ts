@@ -21,12 +21,7 @@ import { bodySha, identityOf, recordedSha } from '../kernel/compare.js'
 import { TurnDraws } from '../kernel/draws.js'
 import { changesFiles } from './find-doubts.js'
 import type { AmbientPlan } from './plan.js'
-import {
-  readsStdin,
-  isStepEvent,
-  type RecordedOperation,
-  TapeTimeline,
-} from '../kernel/timeline.js'
+import { isInput, isStepEvent, type RecordedOperation, TapeTimeline } from '../kernel/timeline.js'
 
 /** Groups the kinds of draws; undefined for facts about the machine and the process. */
 export function ambientKind(kind: string): 'clock' | 'random' | undefined {
@@ -311,7 +306,7 @@ export class RerunInputs implements AmbientSource {
     if (recorded === undefined) return undefined
     if (op !== undefined) this.follow(op, recorded.parts)
     // Recorded input is always served, because nobody will type it again.
-    if (!readsStdin(event)) return undefined
+    if (!isInput(event)) return undefined
     return recorded.parts.map((seq) => this.#recorded.delivery(seq))
   }
 

@@ -12,7 +12,7 @@ import {
   attempt,
 } from '@retake/tape/format'
 import { parseBody } from '../kernel/compare.js'
-import { jsonParts, withoutFrames } from '../kernel/lost-answer.js'
+import { jsonParts, withoutFrames } from '../kernel/stand-in-answer.js'
 import type { AnswerPart } from '../kernel/source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../kernel/scope.js'

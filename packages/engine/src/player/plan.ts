@@ -1,6 +1,6 @@
 import type { BranchDetails, RecordedCode, RetakeError } from '@retake/tape/format'
 import type { HandOverPlan } from '../kernel/settle-doubts.js'
-import type { Leave } from '../kernel/leave-tape.js'
+import type { Leave } from '../kernel/go-live.js'
 import type { MovedRoot } from './moved-tape.js'
 import type { ToolResultPlan } from './tool-results.js'
 
@@ -20,6 +20,8 @@ export interface ContinuePlan extends HandOverPlan {
     readonly code?: RecordedCode
   }
   readonly leave: Leave
+  /** `offline`: after the tape is left, answers still come from it only. */
+  readonly tail: 'live' | 'offline'
   /** The first value drawn after the tape is left. */
   readonly draw?: { readonly value: unknown }
   /** Folder for files that the branch writes. */

@@ -14,6 +14,7 @@ import { type EndingSession, runToEnd } from '../library/run-to-end.js'
 import { adoptProcess, outsideRuns } from '../kernel/scope.js'
 import { SecretMask } from '../secrets/secrets.js'
 import type { Operation, Session } from '../kernel/session.js'
+import { isPart } from '../kernel/source.js'
 import { type ProcessEnd, exitNow, onAgentEnd } from './process-exit.js'
 
 /** Makes the recorded call and ends the process. To be called when all boundaries are installed. */
@@ -137,7 +138,10 @@ function captureSignals(session: Session): void {
     const operation = session.perform({
       event: { type: 'call', kind: 'input', name: `signal ${event}` },
       start: () => {},
-      deliver: () => void emit(event, event, constants.signals[event as NodeJS.Signals]),
+      deliver: ({ event: part }) => {
+        // A replay that observes answers a listener that is not on the tape with an error.
+        if (isPart(part, 'signal')) emit(event, event, constants.signals[event as NodeJS.Signals])
+      },
     })
     operations.set(event, operation)
   })

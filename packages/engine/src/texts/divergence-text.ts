@@ -61,8 +61,8 @@ export function divergenceText(facts: AnyDivergenceFacts): DivergenceText {
       }
     case 'answer-missing':
       return {
-        summary: `no answer to ${describeEvent(facts.current)} is on the tape`,
-        explanation: 'The recording ends inside this call.',
+        summary: `the answer to ${describeEvent(facts.current)} does not follow it on the tape`,
+        explanation: 'A synchronous call is directly followed by its answer.',
       }
     case 'output-differs':
       return {

@@ -395,6 +395,7 @@ export interface SocketEvent extends EventBase {
 // ── Deliveries: something reaches the agent ─────────────────────────────────
 
 interface DeliveryBase extends EventBase {
+  /** Number of the initiation that it answers. */
   readonly op: number
   /** On a branch: the number of the parent's event that this part repeats. Missing if it is live. */
   readonly from?: number

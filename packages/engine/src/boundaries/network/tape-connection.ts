@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { fromWire, rebuildError, toWire } from '@retake/tape/format'
 import { Http1Scanner } from '@retake/tape/http'
-import { lostAnswer, SILENCE_MS } from '../../kernel/lost-answer.js'
+import { lostAnswer, SILENCE_MS } from '../../kernel/stand-in-answer.js'
 import { natives } from '../../kernel/natives.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'

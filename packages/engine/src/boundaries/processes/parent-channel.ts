@@ -35,7 +35,7 @@ export function patchParentChannel(): Undo {
       messages?.close()
       if (isImitated) Object.assign(process, { connected: false })
       emit('disconnect')
-    } else emit('message', fromWire(event.value), undefined)
+    } else if (event.part === 'message') emit('message', fromWire(event.value), undefined)
   }
   const begin = (name: string | symbol): void => {
     const session = name === 'message' ? currentProcessRun() : undefined

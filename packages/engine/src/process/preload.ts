@@ -8,15 +8,15 @@ import path from 'node:path'
 import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 import type { Preload } from '@retake/tape/format'
-import { install } from './boundaries/install.js'
-import { declarePureAddons } from './boundaries/native/addons.js'
-import { takeOwnFlags } from './boundaries/processes/recorded-child.js'
-import { errors } from './errors.js'
-import { recordProcess } from './process/record-process.js'
-import type { StartCall } from './process/start-agent.js'
-import { stopWith, writeJson } from './process/process-exit.js'
-import { PRELOADS_VARIABLE, TASK_VARIABLE } from './plans/process-task.js'
-import type { DeferredPreloads, ProcessTask } from './plans/process-task.js'
+import { install } from '../boundaries/install.js'
+import { declarePureAddons } from '../boundaries/native/addons.js'
+import { takeOwnFlags } from '../boundaries/processes/recorded-child.js'
+import { errors } from '../errors.js'
+import { recordProcess } from './record-process.js'
+import type { StartCall } from './start-agent.js'
+import { stopWith, writeJson } from './process-exit.js'
+import { PRELOADS_VARIABLE, TASK_VARIABLE } from '../plans/process-task.js'
+import type { DeferredPreloads, ProcessTask } from '../plans/process-task.js'
 
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
@@ -39,15 +39,15 @@ async function play(
   task: Exclude<ProcessTask, { readonly mode: 'record' }>,
 ): Promise<StartCall | undefined> {
   if (task.mode === 'replay') {
-    const { replayProcess } = await import('./process/replay-process.js')
+    const { replayProcess } = await import('./replay-process.js')
     return replayProcess(task, (report) => writeJson(task.report, report))
   }
   if (task.mode === 'chaos') {
-    const { chaosProcess } = await import('./process/chaos-process.js')
+    const { chaosProcess } = await import('./chaos-process.js')
     return chaosProcess(task)
   }
-  const { continueProcess } = await import('./process/continue-process.js')
-  const { loadSimulator } = await import('./player/free-answers.js')
+  const { continueProcess } = await import('./continue-process.js')
+  const { loadSimulator } = await import('../player/free-answers.js')
   return continueProcess(task, await loadSimulator(task.plan))
 }
 
