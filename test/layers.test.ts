@@ -246,7 +246,7 @@ const runnerFolders = [
   ['runs'],
   ['command-line', 'privacy'],
   ['agent'],
-  ['oracle'],
+  ['commands', 'oracle'],
   ['debug', 'demo', 'tests', 'verify'],
   ['removal'],
 ]
