@@ -4,7 +4,8 @@ import { unifiedDiff } from '@retake/tape/present'
 import { cliErrors } from '@retake/runner/errors'
 import { fixPathOf, readIfPresent } from '@retake/runner/runs'
 import type { AppliedFixes } from './apply-fix.js'
-import { fixFacts, fixHeadline } from './fix-card.js'
+import { verdictReason } from '../texts/fix-words.js'
+import { fixFacts, fixHeadline, outputDiff } from './fix-card.js'
 import type { FixOutcome } from './fix-run.js'
 
 export function storeOutcome(tape: Tape, outcome: FixOutcome): void {
@@ -35,6 +36,7 @@ export function storedFix(
     oracle: outcome.oracle,
     reason: outcome.reason,
     status: outcome.result.status,
+    ...(outcome.result.claim !== undefined && { claim: outcome.result.claim }),
     headline: fixHeadline(outcome),
     fixes: outcome.result.fixes.map((fix) => ({
       id: fix.candidate.id,
@@ -43,7 +45,9 @@ export function storedFix(
       author: fix.candidate.author,
       layer: fix.candidate.layer,
       verdict: fix.verdict.status,
-      reason: fix.verdict.reason,
+      ...(fix.verdict.claim !== undefined && { claim: fix.verdict.claim }),
+      reason: verdictReason(fix),
+      printed: outputDiff(outcome.result, fix),
       facts: fixFacts(fix, outcome).map(([label, text]) => ({ label, text })),
       files: withSource
         ? fix.candidate.edits.map(({ path: file, before = '', after }) => ({

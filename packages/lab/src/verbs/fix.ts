@@ -1,7 +1,8 @@
 import { tapesOf, writeOrReport } from '@retake/runner/verify'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { ProvenFix } from '../proof/prove-fixes.js'
+import type { Claim } from '../proof/claims.js'
+import type { FixResult, JudgedFix } from '../proof/prove-fixes.js'
 import type { Tape, AppliedFixView } from '@retake/tape'
 import { cost } from '@retake/tape/present'
 import { sandboxMissing } from '@retake/runner/sandbox'
@@ -33,17 +34,19 @@ const TIMEOUT_S = 120
 export default {
   arguments: '[run]',
   description: `Reproduces the failure, finds its symptoms and causes, proposes small changes to
-the agent's source, and tries each of them in a copy of the project. A fix is proven if the
-recorded run passes with it and fails without it, other failed runs of the same kind pass with it,
-and passing runs still pass. Recorded requests are served; requests that a fix changes go to the
-model, unless --offline is set.
+the agent's source, and tries each of them in a copy of the project. A fix repairs this run if the
+recorded run passes with it and fails without it; it repairs this kind of run if other failed runs,
+or variants of this one, pass as well; it is proven if passing runs that --oracle judges still pass,
+too. A change that drops data or skips work is only a workaround. Recorded requests are served;
+requests that a fix changes go to the model, unless --offline is set.
 
 --oracle decides what counts as a failure; by default, an exception or a nonzero exit code does.
 Rules propose fixes without a model. With --model, a model writes fixes where no rule helps; its
 code runs in a sandbox. Your project does not change unless you add --apply. After an interruption,
 run the command again to continue.
 
-Exit code 0 if a fix was proven or the run passes, 5 if fixes could not be tried because there is no
+Exit code 0 if a fix is proven or the run passes, 6 if a fix repairs this kind of run, 7 if it
+repairs this run, 8 if there is only a workaround, 5 if fixes could not be tried because there is no
 sandbox, otherwise 1.`,
   options: {
     ...ORACLE_OPTIONS,
@@ -63,7 +66,7 @@ sandbox, otherwise 1.`,
     '--offline': 'send no requests; fixes that change a request stay unproven',
     '--no-locate': 'do not search for the cause first',
     '--budget <limit>': 'maximum number of trials, or maximum cost as $0.50',
-    '--apply': 'apply the best proven fix and write a regression test',
+    '--apply': 'apply the best fix and write a regression test',
     '--no-test': 'do not write the regression test',
     '--undo': 'instead: undo the fix that was applied last',
     '--history': 'instead: list the fixes that were applied and undone',
@@ -76,7 +79,7 @@ sandbox, otherwise 1.`,
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
     '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
     '--pull-request <file>': 'also write the description of a pull request to this file',
-    '--patch <file>': 'also write the best proven fix to this file, for `git apply`',
+    '--patch <file>': 'also write the best fix to this file, for `git apply`',
     '--pairs <file>': 'also write pairs of wrong and fixed code to this file, as JSON lines',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
@@ -185,13 +188,26 @@ async function fixTape(tape: Tape, options: Options): Promise<number> {
       ],
       2,
     )
-    const isFine = outcome.result.status === 'passing' || best !== undefined
-    if (isFine) return 0
-    return outcome.result.status === 'untried' ? NOT_TRIED : 1
+    return exitCodeOf(outcome.result)
   } catch (error) {
     interruption.throwIfAny()
     throw error
   }
+}
+
+/** Exit codes by claim; the first ones are those of every command. */
+const CLAIM_EXIT_CODES: Readonly<Record<Claim, number>> = {
+  proven: 0,
+  'this-kind': 6,
+  'this-run': 7,
+}
+const ONLY_WORKAROUND = 8
+
+function exitCodeOf({ status, claim }: FixResult): number {
+  if (status === 'passing') return 0
+  if (status === 'workaround') return ONLY_WORKAROUND
+  if (status === 'repaired' && claim !== undefined) return CLAIM_EXIT_CODES[claim]
+  return status === 'untried' ? NOT_TRIED : 1
 }
 
 async function readFixSettings(
@@ -269,7 +285,7 @@ function readBudget(text: string | undefined): { maxForks?: number; maxUsd?: num
 /** Applies the best fix if the policy, the options and the user allow it. */
 async function applyBest(
   tape: Tape,
-  best: ProvenFix,
+  best: JudgedFix,
   outcome: FixOutcome,
   options: Options,
 ): Promise<AppliedFixView | undefined> {
@@ -314,10 +330,12 @@ function writeReports(outcome: FixOutcome, options: Options): void {
     ['pairs', pairLines],
   ] as const) {
     const file = options.text(option)
-    if (file === undefined) continue
+    const report = text(outcome)
+    // Without a fix there is nothing to write, and an empty patch would look like one.
+    if (file === undefined || report === '') continue
     writeOrReport(file, () => {
       mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-      writeFileSync(file, text(outcome))
+      writeFileSync(file, report)
     })
   }
 }
