@@ -91,7 +91,7 @@ test('a change that silences the failure is a workaround, and comes after one th
   expect(repaired, repaired.said).toMatchObject({ code: 7, result: { status: 'repaired' } })
   const [best, ...others] = repaired.result?.fixes ?? []
   expect(best).toMatchObject({ candidate: { author: 'model' }, verdict: { status: 'repairs' } })
-  expect(others.map(({ verdict }) => verdict.status)).toEqual(['workaround', 'workaround'])
+  expect(new Set(others.map(({ verdict }) => verdict.status))).toEqual(new Set(['workaround']))
   const losses = others.map(({ evidence }) => evidence.losses.map(({ code }) => code))
   expect(losses).toContainEqual(['DEFAULT_ADDED', 'EMPTY_PRINTED'])
 }, 600_000)
