@@ -134,17 +134,17 @@ const isIdle = (node: SyntaxNode): boolean => {
   const isTrivial =
     args.length > 0 &&
     args.every((each) => each.type === 'BooleanLiteral' || constantValue(each) !== undefined)
-  const neverHolds = (test: SyntaxNode | undefined): boolean =>
+  const isNeverTrue = (test: SyntaxNode | undefined): boolean =>
     /^(?:false|0|null|undefined|'')$/.test(test?.text ?? '') ||
     (test?.raw['operator'] === '&&' &&
-      (neverHolds(test.child('left')) || neverHolds(test.child('right'))))
+      (isNeverTrue(test.child('left')) || isNeverTrue(test.child('right'))))
   return (
     (node.type === 'CallExpression' && isTrivial) ||
     node.around.some(
       (each) =>
         each.type === 'IfStatement' &&
         each.child('consequent')?.isAround(node.start) === true &&
-        neverHolds(each.child('test')),
+        isNeverTrue(each.child('test')),
     )
   )
 }
