@@ -100,7 +100,7 @@ function isConstant(node: SyntaxNode | undefined): boolean {
       isConstant(init)
     )
   }
-  return /Literal$/.test(node.type) || NULLISH.test(node.text) || node.text === 'NaN'
+  return node.type.endsWith('Literal') || NULLISH.test(node.text) || node.text === 'NaN'
 }
 
 const isEmpty = (node: SyntaxNode): boolean =>
