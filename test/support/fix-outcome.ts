@@ -1,4 +1,4 @@
-import type { FixEvidence, ProvenFix } from '@retake/lab/proof'
+import type { FixEvidence, JudgedFix } from '@retake/lab/proof'
 
 const none = { trials: 0, passed: 0 }
 
@@ -6,7 +6,13 @@ const evidence: FixEvidence = {
   control: { trials: 5, passed: 0 },
   fixed: { trials: 2, passed: 2, low: 1 },
   ablated: { trials: 1, passed: 0 },
-  siblings: none,
+  siblings: { trials: 1, passed: 1 },
+  probes: none,
+  isOracleGiven: true,
+  losses: [],
+  attempts: [],
+  literals: [],
+  output: { stdout: 'RESULT deny for ann@example.com\n', end: 'exit code 0' },
   opposites: none,
   corpus: { identical: 59, same: 0, breaks: 0, notChecked: 0 },
   causeSetsHit: { hit: 0, all: 0 },
@@ -22,8 +28,8 @@ const evidence: FixEvidence = {
 export function provenFix(
   id: string,
   [before, after]: readonly [before: string, after: string],
-  changes: Partial<ProvenFix> = {},
-): ProvenFix {
+  changes: Partial<JudgedFix> = {},
+): JudgedFix {
   return {
     candidate: {
       id,
@@ -36,23 +42,39 @@ export function provenFix(
       author: 'rule',
     },
     evidence,
-    verdict: { status: 'proven', reason: 'passes 2 of 2' },
+    verdict: { status: 'repairs', claim: 'proven', reason: 'passes 2 of 2' },
     score: 1,
     scoreReason: '',
     ...changes,
   }
 }
 
+/** A change with which the run passes although it drops data. */
+export const workaround = (id: string, texts: readonly [string, string]): JudgedFix =>
+  provenFix(id, texts, {
+    evidence: {
+      ...evidence,
+      siblings: none,
+      losses: [
+        { code: 'DEFAULT_ADDED', at: 'agent.mjs:2', text: "JSON.parse((await ask()) ?? '{}')" },
+        { code: 'EMPTY_PRINTED', value: 'undefined', line: 'RESULT undefined' },
+      ],
+    },
+    verdict: { status: 'workaround', claim: 'this-run', reason: 'passes 2 of 2' },
+  })
+
 /** A result as `retake fix` stores it beside the runs. */
-export const fixOutcome = (run: string, fixes: readonly ProvenFix[]) => ({
+export const fixOutcome = (run: string, fixes: readonly JudgedFix[]) => ({
   version: 1,
   at: Date.UTC(2026, 10, 17, 9),
   run,
   oracle: 'exit:0',
   reason: 'exit code 1',
   result: {
-    status: 'fixed',
+    status: 'repaired',
+    claim: 'proven',
     reason: '',
+    failedOutput: { stdout: 'reading\n', end: 'SyntaxError: Unexpected token' },
     reproduced: { trials: 5, failed: 5 },
     symptoms: [
       {

@@ -702,7 +702,7 @@ export const cliErrors = errorTable({
   ],
   FIX_SOURCE_CHANGED: (file: string) => [
     `${file} changed while fixes were tried.`,
-    'A fix is only valid for the source that it was proven with.',
+    'A fix is only valid for the source with which it was tried.',
     'Run the command again.',
   ],
   FIX_OUTSIDE_PROJECT: (file: string) => [
@@ -732,7 +732,7 @@ export const cliErrors = errorTable({
   ],
   FIX_NOT_PROVEN: (fix: string, run: string) => [
     `Fix ${fix} cannot be applied.`,
-    `It is not among the proven fixes of the last \`retake fix ${run}\`.`,
+    `The run did not pass with it in the last \`retake fix ${run}\`.`,
     'Run the command again, or reload the page.',
   ],
   FIX_DIRTY: (files: readonly string[]) => [

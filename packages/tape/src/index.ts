@@ -37,7 +37,12 @@ export { draftReceipt, type DisclosedStep, type ReceiptDraft } from './receipts/
 export { checkReceipt, issueReceipt } from './receipts/receipt.js'
 export type { CheckedReceipt, ProvenCall, ReceiptContent } from './receipts/receipt.js'
 export { BLAME_ROLES, type RunBlame, readRunBlame } from './findings/run-blame.js'
-export { type AppliedFixView, type FixView, type RunFix } from './findings/run-fix.js'
+export {
+  type AppliedFixView,
+  type FixClaim,
+  type FixView,
+  type RunFix,
+} from './findings/run-fix.js'
 export type { RunCard } from './findings/run-card.js'
 export type * from './findings/run-comparison.js'
 export type { TrialTable } from './findings/trial-table.js'

@@ -159,7 +159,10 @@ const VALUES_SHOWN = 3
 function randomText(draws: readonly DrawEvent[]): string | undefined {
   const numbers = draws.map(({ value }) => value).filter((value) => typeof value === 'number')
   if (numbers.length === 0) return undefined
-  const shown = numbers.slice(0, VALUES_SHOWN).map((value) => String(Number(value.toFixed(2))))
+  // Math.random never returns 1, so 0.999 is not shown as 1.
+  const rounded = (value: number): number =>
+    value < 1 ? Math.min(Number(value.toFixed(2)), 0.99) : Number(value.toFixed(2))
+  const shown = numbers.slice(0, VALUES_SHOWN).map((value) => String(rounded(value)))
   return [...shown, ...(numbers.length > VALUES_SHOWN ? ['…'] : [])].join(', ')
 }
 

@@ -49,6 +49,8 @@ export interface CorpusVerdict {
   /** Location in the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly changedFiles?: readonly ChangedFile[]
+  /** Set if all requests were served and it prints something else: the first line that differs. */
+  readonly output?: { readonly before: string; readonly after: string }
   /** True if every request was served, so that the verdict is certain. */
   readonly isExact?: boolean
   readonly recorded?: Judgement['verdict']
@@ -268,6 +270,7 @@ async function judgeServed(
     status,
     reason,
     isExact: true,
+    output: outputDifference(then, now),
     recorded: recorded.verdict,
     now: trialFigures([trial]),
     costUsd: 0,
@@ -281,6 +284,20 @@ const visible = ({ stdout, exitCode, error, result }: RunOutcome): object => ({
   error,
   result,
 })
+
+/** The first line that differs, or how the runs end. */
+function outputDifference(then: RunOutcome, now: RunOutcome): { before: string; after: string } {
+  const [before, after] = [then, now].map(({ stdout }) => stdout.split('\n'))
+  const at = before!.findIndex((line, index) => line !== after![index])
+  const first = at < 0 ? before!.length : at
+  if (first < Math.max(before!.length, after!.length))
+    return { before: before![first] ?? '', after: after![first] ?? '' }
+  const endOf = ({ exitCode, error, result }: RunOutcome): string =>
+    error === undefined
+      ? (JSON.stringify(result) ?? `exit code ${exitCode ?? 'unknown'}`)
+      : `${error.class}: ${error.message}`
+  return { before: endOf(then), after: endOf(now) }
+}
 
 interface NewTrials {
   readonly trials: readonly LiveTrial[]

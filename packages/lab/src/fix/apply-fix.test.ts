@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { ProvenFix } from '../proof/prove-fixes.js'
+import type { JudgedFix } from '../proof/prove-fixes.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { provenFix } from '../../../../test/support/fix-outcome.js'
 import { AppliedFixes, mayAutoApply } from './apply-fix.js'
@@ -93,16 +93,16 @@ describe('undo', () => {
 
 describe('a fix applies itself', () => {
   const fix = provenFix('f1', ['a\n', 'b\n'])
-  const corpus = (identical: number, same = 0, breaks = 0): ProvenFix => ({
+  const corpus = (identical: number, same = 0, breaks = 0): JudgedFix => ({
     ...fix,
     evidence: { ...fix.evidence, corpus: { identical, same, breaks, notChecked: 0 } },
   })
-  const candidate = (changes: Partial<ProvenFix['candidate']>): ProvenFix => ({
+  const candidate = (changes: Partial<JudgedFix['candidate']>): JudgedFix => ({
     ...fix,
     candidate: { ...fix.candidate, ...changes },
   })
 
-  test.each<[what: string, fix: ProvenFix, may: boolean]>([
+  test.each<[what: string, fix: JudgedFix, may: boolean]>([
     ['of the transport with 59 identical runs', corpus(59), true],
     ['of the policy', candidate({ layer: 'policy' }), true],
     ['with 58 identical runs', corpus(58), false],

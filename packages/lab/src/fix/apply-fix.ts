@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import type { FileEdit } from '../proof/candidates.js'
-import type { ProvenFix } from '../proof/prove-fixes.js'
+import type { JudgedFix } from '../proof/prove-fixes.js'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
 import { GitRepository } from '../worktree/git-repository.js'
@@ -265,10 +265,11 @@ function writeSynced(file: string, text: string, mode?: number): void {
 const AUTO_CORPUS = 59
 
 /** True for safe fixes of a rule that leave all requests of many passing runs identical. */
-export function mayAutoApply({ candidate, evidence, verdict }: ProvenFix): boolean {
+export function mayAutoApply({ candidate, evidence, verdict }: JudgedFix): boolean {
   const { identical, same, breaks } = evidence.corpus
   const isSafe = candidate.layer === 'transport' || candidate.layer === 'policy'
-  const isProven = verdict.status === 'proven' && candidate.author === 'rule'
+  const isProven =
+    verdict.status === 'repairs' && verdict.claim === 'proven' && candidate.author === 'rule'
   return isSafe && isProven && identical >= AUTO_CORPUS && same + breaks === 0
 }
 

@@ -1,21 +1,23 @@
 import { defined } from '@retake/tape'
 import type { FileEdit } from '../proof/candidates.js'
-import type { FixEvidence, FixResult, ProvenFix } from '../proof/prove-fixes.js'
-import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
+import type { FixEvidence, FixResult, JudgedFix } from '../proof/prove-fixes.js'
+import { CLAIM_WORDS, cost, duration, fixWords, plural, unifiedDiff } from '@retake/tape/present'
+import { limitText, lossText, verdictReason } from '../texts/fix-words.js'
 import { leadLines, linesOf, type Look, printable, type Style, wrap } from '@retake/runner/terminal'
 import { cliErrors } from '@retake/runner/errors'
 import type { FixOutcome } from './fix-run.js'
 
 const SHOWN_MAX = 5
 
-/** Best first. */
-export const provenFixes = ({ fixes }: FixResult): readonly ProvenFix[] =>
-  fixes.filter(({ verdict }) => verdict.status === 'proven')
+/** Changes with which the run passes, best first: fixes before workarounds. */
+export const workingFixes = ({ fixes }: FixResult): readonly JudgedFix[] =>
+  fixes.filter(({ verdict }) => verdict.claim !== undefined)
 
-export const bestFix = (result: FixResult): ProvenFix | undefined => provenFixes(result)[0]
+export const bestFix = (result: FixResult): JudgedFix | undefined => workingFixes(result)[0]
 
 const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>> = {
-  fixed: ['green', 'fixed'],
+  repaired: ['green', 'repairs this run'],
+  workaround: ['yellow', 'workaround'],
   'not-reproduced': ['yellow', 'cannot reproduce'],
   flaky: ['yellow', 'flaky'],
   'not-fixed': ['red', 'not fixed'],
@@ -31,7 +33,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
   const best = bestFix(result)
   const title = printable(best?.candidate.title ?? explanation(outcome))
   const rejected = best === undefined ? result.fixes : []
-  const others = provenFixes(result).slice(1, SHOWN_MAX)
+  const others = workingFixes(result).slice(1, SHOWN_MAX)
   const causes = outcome.causes
     ?.map((steps) =>
       steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
@@ -51,10 +53,10 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
       `  spent    ${spentText(outcome)}`,
     proposed.length > 0 && ['', `  would try ${plural(proposed.length, 'candidate')}:`],
     ...proposed.map((each) => leadLines('    ', printable(each), width)),
-    others.length > 0 && '',
-    ...others.map(({ candidate: { title: text, id } }) =>
-      leadLines('  also     ', `${printable(text)} (${id})`, width),
-    ),
+    ...others.map(({ candidate: { title: text, id }, verdict: { status, claim } }) => {
+      const what = defined({ verdict: status, claim })
+      return leadLines('  also     ', `${printable(text)} (${id}), ${fixWords(what)}`, width)
+    }),
     ...candidateLines('not tried', untriedFixes(result), look),
     ...candidateLines(
       'tried',
@@ -68,10 +70,10 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
   )
 }
 
-const untriedFixes = ({ fixes }: FixResult): readonly ProvenFix[] =>
+const untriedFixes = ({ fixes }: FixResult): readonly JudgedFix[] =>
   fixes.filter(({ verdict }) => verdict.status === 'untried')
 
-const candidateLines = (did: string, fixes: readonly ProvenFix[], { width }: Look): string[] =>
+const candidateLines = (did: string, fixes: readonly JudgedFix[], { width }: Look): string[] =>
   fixes.length === 0
     ? []
     : [
@@ -79,9 +81,9 @@ const candidateLines = (did: string, fixes: readonly ProvenFix[], { width }: Loo
         `  ${did}: ${plural(fixes.length, 'candidate')}`,
         ...fixes
           .slice(0, SHOWN_MAX)
-          .flatMap(({ candidate, verdict }) => [
-            ...leadLines('    ', printable(candidate.title), width),
-            ...leadLines('      ', printable(verdict.reason), width),
+          .flatMap((fix) => [
+            ...leadLines('    ', printable(fix.candidate.title), width),
+            ...leadLines('      ', printable(verdictReason(fix)), width),
           ]),
       ]
 
@@ -97,11 +99,13 @@ function missingLines({ result, noSandbox = '' }: FixOutcome, { width }: Look): 
   ]
 }
 
-/** No fix was tried if candidates were only listed. */
+/** Words of the claim for a fix. No fix was tried if candidates were only listed. */
 const headlineOf = ({ result, proposed }: FixOutcome): readonly [Style, string] =>
-  proposed !== undefined && result.status === 'not-fixed'
-    ? ['yellow', 'reproduced']
-    : HEADLINES[result.status]
+  result.status === 'repaired' && result.claim !== undefined
+    ? ['green', CLAIM_WORDS[result.claim]]
+    : proposed !== undefined && result.status === 'not-fixed'
+      ? ['yellow', 'reproduced']
+      : HEADLINES[result.status]
 
 /** One-line result: `Fixed: Strip the code fence before JSON.parse`. */
 export function fixHeadline(outcome: FixOutcome): string {
@@ -130,16 +134,17 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
       const untried = untriedFixes(result).length
       return `${rate} (${reason}). Changed tools run only in a sandbox, so ${untried} of ${plural(result.fixes.length, 'candidate')} did not run`
     }
-    case 'fixed':
+    case 'repaired':
+    case 'workaround':
     case 'not-fixed':
       return tried === 0
         ? `no rule applies to this failure (${reason}); ${model === undefined ? '--model lets a model write a fix' : `${model.model} wrote nothing that could be tried`}`
-        : `none of ${plural(tried, 'candidate')} was proven (${reason})`
+        : `none of ${plural(tried, 'candidate')} repairs the run (${reason})`
   }
 }
 
 export function fixFacts(
-  { candidate, evidence, scoreReason }: ProvenFix,
+  { candidate, evidence, verdict, scoreReason }: JudgedFix,
   {
     result,
     corpus,
@@ -149,6 +154,9 @@ export function fixFacts(
   }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites' | 'search'>,
 ): [label: string, text: string][] {
   const { control, siblings: alike, opposites: opposite, fixed, pinnedToChanged } = evidence
+  const { probes, losses, literals } = evidence
+  const limit = limitText(evidence, verdict.claim)
+  const it = losses.length > 0 ? 'change' : 'fix'
   const failed = control.trials - control.passed
   const edits = candidate.edits
   const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
@@ -160,9 +168,20 @@ export function fixFacts(
       ? ` · ${plural(pinnedToChanged, 'recorded answer')} given to a changed request`
       : ''
   const facts: [isKnown: boolean, label: string, text: string][] = [
-    [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the fix`],
+    [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the ${it}`],
     [true, 'passes', `${passes}${onPinned}`],
+    [losses.length > 0, 'loses', losses.map(lossText).join('; ')],
+    [
+      literals.length > 0,
+      'literal',
+      `it compares with ${literals.map(({ at, value }) => `“${value}” at ${at}`).join(' and ')}, which ${literals.length === 1 ? 'is a value' : 'are values'} of this run`,
+    ],
     [siblings.length > 0, 'siblings', `${alike.passed} of ${alike.trials} other failed runs pass`],
+    [
+      probes.trials > 0,
+      'variants',
+      `${probes.passed} of ${plural(probes.trials, 'variant')} of this run pass`,
+    ],
     [
       opposites.length > 0,
       'opposite',
@@ -172,13 +191,20 @@ export function fixFacts(
     [corpus === 0, 'corpus', 'no passing run was found to check against'],
     [true, 'size', `+${added} −${removed} lines in ${edits.map((edit) => edit.path).join(', ')}`],
     [true, 'spent', spentText({ result, ...defined({ search }) })],
-    [provenFixes(result).length > 1, 'rank', scoreReason],
+    [workingFixes(result).length > 1, 'rank', scoreReason],
+    [limit !== undefined && losses.length === 0, 'open', limit ?? ''],
   ]
   return facts.flatMap(([isKnown, ...fact]) => (isKnown ? [fact] : []))
 }
 
-function bodyLines(fix: ProvenFix, outcome: FixOutcome, { paint, width }: Look): string[] {
+function bodyLines(fix: JudgedFix, outcome: FixOutcome, { paint, width }: Look): string[] {
   const { candidate } = fix
+  const painted = (line: string): string => {
+    const text = printable(line)
+    const style = DIFF_STYLES[line.slice(0, 1)]
+    return `  ${style === undefined ? text : paint(style, text)}`
+  }
+  const printed = outputDiff(outcome.result, fix)
   const facts = [['why', candidate.why] as const, ...fixFacts(fix, outcome)]
   return [
     ...facts.flatMap(([label, text]) =>
@@ -187,24 +213,48 @@ function bodyLines(fix: ProvenFix, outcome: FixOutcome, { paint, width }: Look):
       ),
     ),
     '',
-    ...diffText(candidate.edits).map((line) => {
-      const text = printable(line)
-      const style = DIFF_STYLES[line.slice(0, 1)]
-      return `  ${style === undefined ? text : paint(style, text)}`
-    }),
+    ...diffText(candidate.edits).map(painted),
     '',
+    ...(printed.length > 0 ? ['  printed before and now:', ...printed.map(painted), ''] : []),
   ]
 }
+
+/** Lines of the output that differ between the failed run and the run with the fix. */
+export function outputDiff(
+  { failedOutput }: FixResult,
+  { evidence: { output } }: JudgedFix,
+): readonly string[] {
+  if (failedOutput === undefined || output === undefined) return []
+  const [before, after] = [failedOutput, output].map(({ stdout, end }) =>
+    `${stdout.trimEnd()}\n(ended with ${end})`.trimStart(),
+  )
+  return unifiedDiff(before!, after!)
+    .filter(({ sign }) => sign !== '@')
+    .slice(0, OUTPUT_LINES_MAX)
+    .map(({ sign, text }) => `${sign}${text}`)
+}
+
+const OUTPUT_LINES_MAX = 12
 
 const DIFF_STYLES: Readonly<Record<string, Style>> = { '-': 'red', '+': 'green', '@': 'dim' }
 
 function corpusText({ corpus }: FixEvidence): string {
-  const { identical, same, breaks, notChecked, whyNotChecked } = corpus
+  const { identical, same, breaks, notChecked, whyNotChecked, changedOutput } = corpus
   const all = identical + same + breaks + notChecked
   return [
-    `${identical} of ${all} passing runs make identical requests`,
-    ...(same > 0 ? [`${same} change, same outcome`] : []),
-    ...(breaks > 0 ? [`${breaks} break`] : []),
+    `${identical} of ${all} passing runs make the same requests and print the same`,
+    ...(changedOutput !== undefined && breaks === 0
+      ? [
+          `${same} still ${same === 1 ? 'passes' : 'pass'}, one prints “${changedOutput.after}” instead of “${changedOutput.before}”`,
+        ]
+      : same > 0
+        ? [
+            same === 1
+              ? '1 makes other requests and still passes'
+              : `${same} make other requests and still pass`,
+          ]
+        : []),
+    ...(breaks > 0 ? [`${breaks} ${breaks === 1 ? 'breaks' : 'break'}`] : []),
     ...(notChecked > 0
       ? [`${notChecked} not checked${whyNotChecked ? `: ${whyNotChecked}` : ''}`]
       : []),
@@ -267,7 +317,7 @@ export function diffText(edits: readonly FileEdit[]): string[] {
   })
 }
 
-/** The best proven fix as a patch; empty if there is none. */
+/** The best fix as a patch; empty if there is none. */
 export function patchText({ result }: FixOutcome): string {
   const best = bestFix(result)
   return best === undefined ? '' : `${diffText(best.candidate.edits).join('\n')}\n`
@@ -286,6 +336,7 @@ export function pullRequestText(outcome: FixOutcome): string {
     '',
     '| Evidence | |',
     '|---|---|',
+    `| claim | ${CLAIM_WORDS[best.verdict.claim ?? 'this-run']} |`,
     ...fixFacts(best, outcome).map(([label, text]) => `| ${label} | ${text} |`),
     '',
     '```diff',
@@ -295,10 +346,10 @@ export function pullRequestText(outcome: FixOutcome): string {
   ].join('\n')
 }
 
-/** Verified pairs of wrong and right code, one JSON object per line. */
+/** Pairs of wrong and right code, one JSON object per line. */
 export function pairLines(outcome: FixOutcome): string {
-  return provenFixes(outcome.result)
-    .flatMap(({ candidate, evidence }) =>
+  return workingFixes(outcome.result)
+    .flatMap(({ candidate, evidence, verdict }) =>
       candidate.edits.map(({ path: file, before, after }) =>
         JSON.stringify({
           run: outcome.run,
@@ -308,6 +359,7 @@ export function pairLines(outcome: FixOutcome): string {
           file,
           wrong: before ?? null,
           right: after,
+          claim: verdict.claim,
           evidence: { control: evidence.control, fixed: evidence.fixed, corpus: evidence.corpus },
         }),
       ),

@@ -169,6 +169,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     symptoms,
     sources,
     oracleReason: reason.reason,
+    oracleText: oracle.text,
     earlier,
     ...(error && { error }),
     ...(suggestRule && {
@@ -180,6 +181,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       ({ steps }) => settings.step === undefined || steps.includes(settings.step),
     )
   const mayGoLive = !settings.offline && !settings.observeOnly
+  const judgesOutput = settings.oracle !== undefined && !/^(?:not:)*exit:/.test(oracle.text)
   const trials = new ProcessTrials({
     ...settings,
     tape,
@@ -187,6 +189,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     oracle,
     corpus,
     mayGoLive,
+    judgesOutput,
     isTimed: concurrentRefusals(symptoms, view).length > 0,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
   })
@@ -199,6 +202,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     const proof = new FixProof(context, trials, {
       siblings,
       opposites: settings.opposites,
+      isOracleGiven: judgesOutput,
       signal,
       jobs: Math.min(settings.jobs, LIVE_JOBS_MAX),
       ...defined({ maxForks: settings.maxForks, maxUsd: settings.maxUsd }),
@@ -217,7 +221,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     // Locating costs more than trying a rule, and one step needs no search.
     let search: FixOutcome['search']
     const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
-    if (isSearchable && proof.status === 'not-fixed') {
+    if (isSearchable && /^(?:not-fixed|workaround)$/.test(proof.status)) {
       const located = await locate(tape, oracle, settings, note)
       if (located !== undefined) {
         search = located.search
@@ -236,7 +240,11 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     return {
       ...passes,
       at: Date.now(),
-      result: { ...result, ms: Math.round(performance.now() - startedMs) },
+      result: {
+        ...result,
+        failedOutput: trials.failedOutput,
+        ms: Math.round(performance.now() - startedMs),
+      },
       ...(fixed && { fixed }),
       corpus: corpus.length,
       siblings,

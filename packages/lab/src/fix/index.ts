@@ -1,6 +1,6 @@
 export { AppliedFixes, dirtyFiles } from './apply-fix.js'
 export { clusterKey } from './clusters.js'
-export { provenFixes } from './fix-card.js'
+export { workingFixes } from './fix-card.js'
 export { type FixOutcome } from './fix-run.js'
 export { AgentProject, SECRET_FILE, SKIPPED } from './project-copy.js'
 export { applyFix } from './regression-test.js'

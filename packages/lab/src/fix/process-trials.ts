@@ -3,12 +3,19 @@ import { inFolder, changedFiles, firstTouchOf, requireTrust } from '@retake/runn
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { CorpusResult, FixTrial, TrialSource } from '../proof/prove-fixes.js'
+import type {
+  CorpusResult,
+  FixTrial,
+  Probe,
+  TrialOutput,
+  TrialSource,
+} from '../proof/prove-fixes.js'
+import { lossesOf, type RunBehaviour } from '../proof/losses.js'
 import type { FixCandidate } from '../proof/candidates.js'
 import type { ContinuePlan } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
 import { diffRuns } from '@retake/tape/diff'
-import { defined, originOf, type Step, type Tape, attempt } from '@retake/tape'
+import { attempt, clipText, defined, errorName, originOf, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines } from '@retake/tape/present'
 import { isSameAgent } from '../blame/siblings.js'
@@ -49,6 +56,8 @@ export interface ProcessTrialsOptions extends Pick<
   readonly corpus: readonly string[]
   /** True if requests that a fix changes may go to the model. */
   readonly mayGoLive: boolean
+  /** True if the oracle looks at more than the exit code, so that another output may pass. */
+  readonly judgesOutput: boolean
   /** True if concurrent requests were refused: with a fix, every answer may differ. */
   readonly isTimed: boolean
   readonly stored: StoredTrials
@@ -69,6 +78,7 @@ export class ProcessTrials implements TrialSource {
   readonly #copies = new Map<string, ProjectCopy>()
   readonly #sandbox: TrialSandbox | undefined
   readonly #tapes = new Map<string, Tape>()
+  readonly #behaviours = new Map<Tape, RunBehaviour>()
   readonly #verdicts = new Map<string, LiveTrial['verdict']>()
   /** Digest of the project's files. */
   readonly #projectKey: string
@@ -166,10 +176,21 @@ export class ProcessTrials implements TrialSource {
       maxUsd: maxUsd === undefined ? undefined : maxUsd - this.#spentUsd,
       confirm: (estimate) => this.#confirm(estimate),
     })
-    return verdicts.map(({ tape, status, reason, costUsd = 0 }) => {
+    return verdicts.map(({ tape, status, reason, output, costUsd = 0 }) => {
       this.#spentUsd += costUsd
-      return { tape, result: CORPUS_RESULTS[status], reason }
+      // Without an oracle for it, nothing says that another output is as good.
+      const isBroken = status === 'same' && output !== undefined && !this.options.judgesOutput
+      const result = isBroken ? 'breaks' : CORPUS_RESULTS[status]
+      return { tape, result, reason, ...defined({ output }) }
     })
+  }
+
+  probes(): Promise<readonly Probe[]> {
+    return Promise.resolve([])
+  }
+
+  probe(): Promise<FixTrial> {
+    throw new Error('There are no probes yet.')
   }
 
   #open(file: string): Tape {
@@ -284,6 +305,9 @@ export class ProcessTrials implements TrialSource {
         trial.verdict === 'fail' && trial.difference === undefined && candidate !== undefined
           ? wrappedTools(tape).filter((name) => !runs.includes(name))
           : []
+      const isPassing = trial.verdict === 'pass' && candidate !== undefined
+      const behaviour =
+        isPassing && trial.tape !== undefined ? behaviourOf(openTape(trial.tape)) : undefined
       const notRun =
         candidate && editedTools(tape, candidate).filter((name) => !runs.includes(name))
       return {
@@ -294,6 +318,11 @@ export class ProcessTrials implements TrialSource {
           liveFrom: isUnpinned ? liveFrom : replaced,
           notRun: notRun?.length === 0 ? undefined : notRun,
           servedTools: served.length === 0 ? undefined : served,
+          output: behaviour && {
+            stdout: clipText(behaviour.stdout, OUTPUT_MAX),
+            end: behaviour.end,
+          },
+          losses: behaviour && lossesOf(this.#behaviourOf(tape), behaviour),
         }),
       }
     } catch (error) {
@@ -305,6 +334,17 @@ export class ProcessTrials implements TrialSource {
         broke: { code: 'not-started', what: explained.what, error: explained.code },
       }
     }
+  }
+
+  #behaviourOf(tape: Tape): RunBehaviour {
+    const behaviour = this.#behaviours.get(tape) ?? behaviourOf(tape)
+    this.#behaviours.set(tape, behaviour)
+    return behaviour
+  }
+
+  get failedOutput(): TrialOutput {
+    const { stdout, end } = this.#behaviourOf(this.options.tape)
+    return { stdout: clipText(stdout, OUTPUT_MAX), end }
   }
 
   /** Why a trial says nothing: Node's permission model refused something that the program did. */
@@ -408,6 +448,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
+  const { output, losses, attempts } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -424,8 +465,44 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       refused,
       notRun,
       servedTools,
+      output,
+      losses,
+      attempts,
       broke: isOwnFault ? undefined : broke,
     }),
+  }
+}
+
+/** Characters of an output that a result contains. */
+const OUTPUT_MAX = 4000
+
+/** What a run did that others can see. */
+function behaviourOf(tape: Tape): RunBehaviour {
+  const { stdout, exitCode, signal, error } = readOutcome(tape)
+  return {
+    stdout,
+    end:
+      error === undefined
+        ? signal === undefined
+          ? `exit code ${exitCode ?? 'unknown'}`
+          : signal
+        : `${errorName(error)}: ${error.message.split('\n')[0]}`,
+    isThrown: error !== undefined,
+    actions: viewRun(tape)
+      .recordedSteps.filter(({ kind, state }) => kind !== 'mark' && state !== 'failed')
+      .map((step) => {
+        const request = step.kind === 'model' || step.kind === 'http' ? requestOf(step) : undefined
+        const [method = '', url = ''] = request?.split(' ') ?? []
+        return {
+          label: step.label,
+          kind:
+            step.kind === 'http'
+              ? `${method} ${url.split('?')[0]}`
+              : `${step.kind} ${step.toolName ?? ''}`,
+          title: step.title,
+          sent: request ?? JSON.stringify(step.call()?.args) ?? '',
+        }
+      }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ProvenFix } from '../proof/prove-fixes.js'
+import type { JudgedFix } from '../proof/prove-fixes.js'
 import type { Tape, AppliedFixView } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { replayAgent, trustInThisProcess, entryOf, movedHere } from '@retake/runner/agent'
@@ -17,7 +17,7 @@ import path from 'node:path'
  */
 export async function applyFix(
   tape: Tape,
-  { candidate }: ProvenFix,
+  { candidate }: JudgedFix,
   outcome: FixOutcome,
   fixes: AppliedFixes,
   options: {

@@ -50,6 +50,8 @@ export interface FixContext {
   readonly earlier?: readonly RunView[]
   readonly error?: FailureError
   readonly oracleReason?: string
+  /** The oracle as given, such as `stdout:/refunded/`. */
+  readonly oracleText?: string
   /** The smallest policy rule that denies the call of a step and no call of a passing run. */
   readonly suggestRule?: (step: string) => object | undefined
 }

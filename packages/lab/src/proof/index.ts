@@ -13,7 +13,7 @@ export type {
   FixResult,
   FixTrial,
   FixVerdict,
-  ProvenFix,
+  JudgedFix,
   ProveOptions,
   TrialCounts,
   TrialSource,

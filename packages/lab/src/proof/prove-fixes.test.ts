@@ -2,12 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../search/seeded-random.js'
 import { RunScript } from '../../../tape/test-support/run-script.js'
+import type { Attempt } from './attempts.js'
 import type { FixCandidate, FixContext } from './candidates.js'
+import type { Loss } from './losses.js'
 import {
   type CorpusResult,
   FixProof,
   type FixResult,
   type FixTrial,
+  type Probe,
   type ProveOptions,
   type TrialSource,
 } from './prove-fixes.js'
@@ -40,7 +43,13 @@ interface PlantedFix {
   readonly servedTools?: readonly string[]
   readonly costUsd?: number
   readonly pinnedToChanged?: number
+  /** Pass rate on variants of the run; missing if it has none. */
+  readonly probes?: number
+  readonly losses?: readonly Loss[]
+  readonly attempts?: readonly Attempt[]
 }
+
+const PROBE: Probe = { id: 'p', changes: [{ from: 'c9', to: 'c4' }] }
 
 const candidate = (index: number, more: Partial<FixCandidate> = {}): FixCandidate => ({
   id: `fix-${index}`,
@@ -100,6 +109,14 @@ class PlantedTrials implements TrialSource {
     return this.#trial(given === undefined ? control : (this.#fixOf(given).siblings ?? 1), 0)
   }
 
+  async probes(): Promise<readonly Probe[]> {
+    return this.#world.fixes.some(({ probes }) => probes !== undefined) ? [PROBE] : []
+  }
+
+  async probe(given: FixCandidate): Promise<FixTrial> {
+    return this.#trial(this.#fixOf(given).probes ?? 1, 0)
+  }
+
   async opposite(given: FixCandidate): Promise<FixTrial> {
     return this.#trial(this.#fixOf(given).opposites ?? 1, 0)
   }
@@ -139,7 +156,11 @@ const extras = ({
   costUsd,
   pinnedToChanged,
   servedTools,
+  losses,
+  attempts,
 }: PlantedFix): Partial<FixTrial> => ({
+  ...(losses && { losses }),
+  ...(attempts && { attempts }),
   ...(liveFrom !== undefined && { liveFrom }),
   ...(costUsd !== undefined && { costUsd }),
   ...(pinnedToChanged !== undefined && { pinnedToChanged }),
@@ -170,7 +191,7 @@ describe('a run that is served from its tape', () => {
   test('needs one run and one confirmation, and one more without the fix', async () => {
     const result = await prove({ control: 0, fixes: [{ rate: 1 }] })
     expect(result).toMatchObject({
-      status: 'fixed',
+      status: 'repaired',
       reproduced: { trials: 3, failed: 3 },
       forks: 5,
       tried: 1,
@@ -230,6 +251,12 @@ describe('a run that is served from its tape', () => {
       corpus: async () => {
         throw new Error('not reached')
       },
+      probes: async () => {
+        throw new Error('not reached')
+      },
+      probe: async () => {
+        throw new Error('not reached')
+      },
     }
     const result = await proveAll([candidate(0)], source)
     expect(result).toMatchObject({
@@ -278,6 +305,35 @@ describe('a fix is rejected', () => {
     expect(result.fixes[0]?.evidence.placebo).toEqual({ trials: 1, passed: 1 })
   })
 
+  test('if a variant of the run still fails with it', async () => {
+    const result = await prove({ control: 0, fixes: [{ rate: 1, probes: 0 }] })
+    expect(result.fixes[0]?.verdict).toEqual({
+      status: 'rejected',
+      reason: 'It repairs only this run: with “c4” instead of “c9”, the run fails as before.',
+      failedProbe: PROBE,
+    })
+  })
+
+  test('if it tried something that a fix may not do, although the run passes', async () => {
+    const attempts: Attempt[] = [{ code: 'WRITE', what: '/tmp/escaped.txt' }]
+    const result = await prove({ control: 0, fixes: [{ rate: 1, attempts }] })
+    expect(result.status).toBe('not-fixed')
+    expect(result.fixes[0]).toMatchObject({
+      verdict: { status: 'rejected' },
+      evidence: { attempts },
+    })
+  })
+
+  test('without a trial if it does what a fix may not do', async () => {
+    const edits = [{ path: 'test/agent.test.ts', before: 'a\n', after: 'b\n' }]
+    const trials = new PlantedTrials({ control: 0, fixes: [{ rate: 1 }] })
+    const result = await proveAll([candidate(0, { author: 'model', edits })], trials)
+    expect(result.fixes[0]).toMatchObject({
+      verdict: { status: 'rejected', refusals: [{ code: 'PROTECTED_FILE' }] },
+      evidence: { forks: 0 },
+    })
+  })
+
   test('if the agent stops with it', async () => {
     const result = await prove({ control: 0, fixes: [{ rate: 1, broke: 'SyntaxError' }] })
     expect(result.fixes[0]?.verdict).toEqual({
@@ -291,7 +347,7 @@ describe('a fix is rejected', () => {
       { control: 0, fixes: [{ rate: 1, siblings: 0 }], siblings: { a: { control: 1 } } },
       { siblings: ['a'] },
     )
-    expect(statuses(result)).toEqual(['proven'])
+    expect(statuses(result)).toEqual(['repairs'])
     expect(result.fixes[0]?.evidence.siblings).toEqual({ trials: 0, passed: 0 })
   })
 })
@@ -310,13 +366,13 @@ test('a call that the tape cannot answer leaves a candidate undecided', async ()
 
 test('a placebo that does not repair supports the fix', async () => {
   const result = await prove({ control: 0, fixes: [{ rate: 1, placebo: 0 }] })
-  expect(statuses(result)).toEqual(['proven'])
+  expect(statuses(result)).toEqual(['repairs'])
 })
 
 describe('a run that is left to chance', () => {
   test('is fixed after 11 of 11 with the fix, and none of 7 without it', async () => {
     const result = await prove({ control: 0, live: 1, fixes: [{ rate: 1 }] })
-    expect(result.status).toBe('fixed')
+    expect(result.status).toBe('repaired')
     expect(result.fixes[0]?.evidence).toMatchObject({
       fixed: { trials: 11, passed: 11 },
       control: { trials: 7, passed: 0 },
@@ -327,7 +383,7 @@ describe('a run that is left to chance', () => {
 
   test('needs live requests for one fix only', async () => {
     const result = await prove({ control: 0, live: 1, fixes: [{ rate: 1 }, { rate: 1 }] })
-    expect(statuses(result)).toEqual(['proven', 'undecided'])
+    expect(statuses(result)).toEqual(['repairs', 'undecided'])
     expect(result.fixes[1]?.evidence.fixed.trials).toBe(1)
   })
 
@@ -349,7 +405,7 @@ describe('a run that is left to chance', () => {
 
   test('is fixed by a candidate clearly better than its own rate', async () => {
     const result = await prove({ control: 0.3, live: 1, fixes: [{ rate: 1 }] }, {}, 5)
-    expect(result.status).toBe('fixed')
+    expect(result.status).toBe('repaired')
   })
 
   test('is not fixed by sending the same request again', async () => {
@@ -357,7 +413,7 @@ describe('a run that is left to chance', () => {
     const world = { control: 0, controlLive: 0.9, fixes: [{ rate: 0.9, live: 1, liveFrom: '2' }] }
     const trials = new PlantedTrials(world, 7)
     const result = await proveAll(trials.candidates, trials)
-    expect(statuses(result)).not.toContain('proven')
+    expect(statuses(result)).not.toContain('repairs')
     expect([...trials.controlsFrom]).toEqual([undefined, '2'])
   })
 
@@ -371,7 +427,7 @@ describe('limits', () => {
   test.each([1, 2, 4])('hold for %i live trials at a time', async (jobs) => {
     const world = { control: 0, live: 1, fixes: [{ rate: 1 }] }
     const proven = await prove(world, { jobs })
-    expect(proven.fixes[0]?.verdict.status).toBe('proven')
+    expect(proven.fixes[0]?.verdict.status).toBe('repairs')
     expect(proven.fixes[0]?.evidence.fixed.trials).toBeLessThanOrEqual(10 + jobs)
     const limited = await prove(world, { jobs, maxForks: 9 })
     expect(limited).toMatchObject({ status: 'not-fixed', isCutShort: true, forks: 9 })
@@ -383,11 +439,11 @@ describe('limits', () => {
       { maxForks: 5, enough: 9 },
     )
     expect(result).toMatchObject({
-      status: 'fixed',
+      status: 'repaired',
       reason: 'The limit of 5 trials was reached.',
       forks: 5,
     })
-    expect(statuses(result)).toEqual(['proven', 'undecided'])
+    expect(statuses(result)).toEqual(['repairs', 'undecided'])
   })
 
   test('of money include the cost of trials', async () => {
@@ -429,8 +485,8 @@ describe('several rounds of candidates', () => {
     expect(proof.result).toMatchObject({ status: 'not-fixed', forks: 3, tried: 1 })
     await proof.prove([right])
     await proof.measureFlakiness()
-    expect(proof.result).toMatchObject({ status: 'fixed', forks: 6, tried: 2 })
-    expect(statuses(proof.result)).toEqual(['proven', 'rejected'])
+    expect(proof.result).toMatchObject({ status: 'repaired', forks: 6, tried: 2 })
+    expect(statuses(proof.result)).toEqual(['repairs', 'rejected'])
   })
 
   test('count as one when error rates are corrected', async () => {
@@ -439,7 +495,7 @@ describe('several rounds of candidates', () => {
       const trials = new PlantedTrials({ control: 0, live: 1, fixes })
       const proof = new FixProof(context(), trials)
       for (const each of trials.candidates) await proof.prove([each])
-      expect(proof.status).toBe('fixed')
+      expect(proof.status).toBe('repaired')
       return proof.result.fixes[0]!.evidence.control.trials
     }
     expect(await controls(11)).toBeGreaterThan(await controls(0))
@@ -454,7 +510,26 @@ describe('several rounds of candidates', () => {
   })
 })
 
-describe('the order of proven fixes', () => {
+describe('a change that loses data', () => {
+  const losses: Loss[] = [{ code: 'EMPTY_PRINTED', value: 'undefined', line: 'until undefined' }]
+
+  test('is a workaround', async () => {
+    const result = await prove({ control: 0, fixes: [{ rate: 1, losses }] })
+    expect(result).toMatchObject({ status: 'workaround', claim: 'this-run' })
+    expect(statuses(result)).toEqual(['workaround'])
+  })
+
+  test('never comes before one that loses nothing', async () => {
+    const result = await prove({
+      control: 0,
+      fixes: [{ rate: 1, losses, probes: 1 }, { rate: 1 }],
+    })
+    expect(result.status).toBe('repaired')
+    expect(result.fixes.map(({ candidate: { id } }) => id)).toEqual(['fix-1', 'fix-0'])
+  })
+})
+
+describe('the order of fixes', () => {
   test('puts the one first that changes no passing run', async () => {
     const result = await prove({
       control: 0,
@@ -467,12 +542,12 @@ describe('the order of proven fixes', () => {
     expect(result.fixes[0]?.scoreReason).toBe(
       'certain on this run; no other failing run to compare; 2 of 2 passing runs stay identical; 2 lines at the transport layer',
     )
-    expect(result.fixes[1]?.scoreReason).toContain('changes requests in 1 of 2 passing runs')
+    expect(result.fixes[1]?.scoreReason).toContain('changes 1 of 2 passing runs')
   })
 
   test('puts rejected candidates last', async () => {
     const result = await prove({ control: 0, fixes: [{ rate: 0 }, { rate: 1 }] })
-    expect(statuses(result)).toEqual(['proven', 'rejected'])
+    expect(statuses(result)).toEqual(['repairs', 'rejected'])
   })
 })
 
@@ -488,7 +563,7 @@ const provenShare = async (
   let proven = 0
   for (let seed = 1; seed <= worlds; seed++) {
     const result = await prove(world(seed), { maxForks: 2000, ...options }, seed * 7919)
-    if (result.status === 'fixed') proven++
+    if (result.status === 'repaired') proven++
   }
   return proven / worlds
 }
@@ -536,7 +611,7 @@ describe('over many planted worlds', () => {
             { siblings: ['a'], opposites: ['b'], maxForks: 2000 },
             seed,
           )
-          expect(statuses(result)).not.toContain('proven')
+          expect(statuses(result)).not.toContain('repairs')
         },
       ),
       { numRuns: WORLDS },

@@ -1,7 +1,19 @@
+import { defined } from '@retake/tape'
 import { confidenceSequence } from '../search/stats.js'
 import type { FixCandidate, FixContext } from './candidates.js'
+import { type Attempt } from './attempts.js'
+import { type Claim, claimOf } from './claims.js'
+import type { Loss } from './losses.js'
+import { type Refusal, reviewEdit, type RunLiteral } from './review-edit.js'
 import { rankFixes } from './rank-fixes.js'
 import type { Symptom } from './symptoms.js'
+
+/** Text that a run printed, and how it ended. */
+export interface TrialOutput {
+  readonly stdout: string
+  /** `exit code 1`, or the error. */
+  readonly end: string
+}
 
 /** One run of the agent with a candidate applied, or without one (the control arm). */
 export interface FixTrial {
@@ -28,6 +40,11 @@ export interface FixTrial {
   readonly servedTools?: readonly string[]
   /** Set if a call was refused because the tape has no answer for it. */
   readonly refused?: string
+  /** For a run with a candidate that passed: what it printed, and lost compared with the failed run. */
+  readonly output?: TrialOutput
+  readonly losses?: readonly Loss[]
+  /** Forbidden things that the changed code tried. */
+  readonly attempts?: readonly Attempt[]
   readonly ms: number
   /** True if the result comes from an earlier trial: it counts as evidence, but not as a fork. */
   readonly isStored?: boolean
@@ -37,6 +54,15 @@ export interface CorpusResult {
   readonly tape: string
   readonly result: 'identical' | 'same-outcome' | 'breaks' | 'not-checked'
   readonly reason?: string
+  /** Set if it prints something else: the first line that differs. */
+  readonly output?: { readonly before: string; readonly after: string }
+}
+
+/** A copy of the failed run in which values are changed everywhere. */
+export interface Probe {
+  readonly id: string
+  /** Values of the recorded run, and those in their place. */
+  readonly changes: readonly { readonly from: string; readonly to: string }[]
 }
 
 /** Runs the agent. Tests implement it with planted worlds. */
@@ -48,6 +74,10 @@ export interface TrialSource {
   failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
   /** Runs another failing run of the same class. */
   sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial>
+  /** Variants of the failed run on which the unchanged code fails in the same way. */
+  probes(): Promise<readonly Probe[]>
+  /** Runs a variant. `fail`: it fails like the recorded run. */
+  probe(candidate: FixCandidate, probe: Probe): Promise<FixTrial>
   /** Runs a run with the opposite outcome. `pass`: its outcome is as recorded. */
   opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
   /** Runs the unchanged code with live models and new random values: is it chance? */
@@ -70,7 +100,16 @@ export interface FixEvidence {
   readonly placebo?: TrialCounts
   /** Siblings that fail without the fix. */
   readonly siblings: TrialCounts
+  /** Variants of the failed run. */
+  readonly probes: TrialCounts
   readonly opposites: TrialCounts
+  readonly isOracleGiven: boolean
+  readonly losses: readonly Loss[]
+  readonly attempts: readonly Attempt[]
+  /** Values of this run that the change compares with. */
+  readonly literals: readonly RunLiteral[]
+  /** What the run printed with the change. */
+  readonly output?: TrialOutput
   readonly corpus: {
     readonly identical: number
     readonly same: number
@@ -78,6 +117,12 @@ export interface FixEvidence {
     readonly notChecked: number
     /** Reason for the first unchecked run. */
     readonly whyNotChecked?: string
+    /** The first passing run that prints something else: what it printed, and prints now. */
+    readonly changedOutput?: {
+      readonly tape: string
+      readonly before: string
+      readonly after: string
+    }
   }
   readonly causeSetsHit: { readonly hit: number; readonly all: number }
   readonly pinnedToChanged: number
@@ -91,15 +136,24 @@ export interface FixEvidence {
 }
 
 export interface FixVerdict {
-  /** `untried`: its changed code did not run. */
-  readonly status: 'proven' | 'rejected' | 'undecided' | 'untried'
+  /**
+   * `repairs`: the run passes, and nothing is lost. `workaround`: it passes, with losses. `untried`:
+   * its changed code did not run.
+   */
+  readonly status: 'repairs' | 'workaround' | 'rejected' | 'undecided' | 'untried'
+  /** Of a change with which the run passes. */
+  readonly claim?: Claim
   readonly reason: string
+  /** Why it was refused without running, or for what it tried. */
+  readonly refusals?: readonly Refusal[]
+  /** A variant of the run that it does not repair. */
+  readonly failedProbe?: Probe
   /** Of an untried fix: why, and the tools that it changes. */
   readonly code?: 'FIX_TOOL_NOT_RUN'
   readonly tools?: readonly string[]
 }
 
-export interface ProvenFix {
+export interface JudgedFix {
   readonly candidate: FixCandidate
   readonly evidence: FixEvidence
   readonly verdict: FixVerdict
@@ -109,20 +163,26 @@ export interface ProvenFix {
 
 export interface FixResult {
   readonly status:
-    | 'fixed'
+    /** A change repairs the run; `claim` says how far that is shown. */
+    | 'repaired'
+    | 'workaround'
     | 'not-reproduced'
     | 'flaky'
     | 'not-fixed'
     | 'untried'
     | 'not-forkable'
     | 'passing'
+  /** Of the best fix. */
+  readonly claim?: Claim
   readonly reason: string
+  /** What the failed run printed. */
+  readonly failedOutput?: TrialOutput
   /** True if a limit ended the trials before everything was decided. */
   readonly isCutShort?: true
   readonly reproduced: { readonly trials: number; readonly failed: number }
   readonly symptoms: readonly Symptom[]
-  /** Every candidate that was tried, best first: proven ones before others. */
-  readonly fixes: readonly ProvenFix[]
+  /** Every candidate, best first: those that repair the run before others. */
+  readonly fixes: readonly JudgedFix[]
   readonly tried: number
   readonly costUsd?: number
   readonly forks: number
@@ -130,7 +190,7 @@ export interface FixResult {
 }
 
 export interface ProveOptions {
-  /** Maximum probability of calling any false fix proven (default: 0.05). */
+  /** Maximum probability of accepting any change that has no effect (default: 0.05). */
   readonly alpha?: number
   /** Lower bound of the pass rate that a fix must reach (default: 0.7). */
   readonly target?: number
@@ -138,12 +198,14 @@ export interface ProveOptions {
   readonly maxUsd?: number
   /** Maximum number of concurrent live trials (default: 1). */
   readonly jobs?: number
-  /** Number of proven fixes after which to stop (default: 3). */
+  /** Number of fixes after which to stop (default: 3). */
   readonly enough?: number
   /** Other failing runs of the same class, by path. They are not used to write candidates. */
   readonly siblings?: readonly string[]
   /** Runs with the opposite expected outcome, by path. */
   readonly opposites?: readonly string[]
+  /** True if the user said what a pass is, so that a passing run is more than exit code 0. */
+  readonly isOracleGiven?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -159,8 +221,9 @@ class BudgetSpent extends Error {}
 
 /**
  * Tries candidates against the failing run, a control arm, siblings, opposites and the corpus.
- * Starts no process itself. Calls a false fix proven with a probability of at most `alpha` over the
- * candidates of all rounds (Holm), at any stopping time.
+ * Starts no process itself. Accepts a change without effect with a probability of at most `alpha` over
+ * the candidates of all rounds (Holm), at any stopping time. What may be said of an accepted change
+ * is decided by `claimOf`.
  */
 export class FixProof {
   /** Control arms by the step from which they are live; `''` if everything is served. */
@@ -201,7 +264,7 @@ export class FixProof {
 
       if (control.failed === 0) return
       for (const candidate of candidates) {
-        if (this.#provenCount() >= (this.options.enough ?? 3)) return
+        if (this.#repairCount() >= (this.options.enough ?? 3)) return
         this.#judged.push(await this.#judge(candidate))
       }
     })
@@ -213,7 +276,7 @@ export class FixProof {
    */
   async measureFlakiness(): Promise<void> {
     const arm = this.#unpinned
-    if (this.status !== 'not-fixed' || !this.#control(undefined).isExact) return
+    if (!/^(?:not-fixed|workaround)$/.test(this.status) || !this.#control(undefined).isExact) return
     await this.#withinLimits(async () => {
       while (arm.count < FIRST_TRIALS) {
         await this.#drawInto(arm, FIRST_TRIALS - arm.count, (index) => this.source.unpinned(index))
@@ -234,7 +297,8 @@ export class FixProof {
 
   get status(): FixResult['status'] {
     const control = this.#control(undefined)
-    if (this.#provenCount() > 0) return 'fixed'
+    if (this.#repairCount() > 0) return 'repaired'
+    if (this.#judged.some(({ verdict }) => verdict.status === 'workaround')) return 'workaround'
     if (control.verdicts === 0 && this.#cutShort === undefined) return 'not-forkable'
     if (control.failed === 0) return 'not-reproduced'
     if (this.#flakyArm() !== undefined) return 'flaky'
@@ -252,8 +316,10 @@ export class FixProof {
     const { status } = this
     const control = this.#control(undefined)
     const fixes = rankFixes(this.#afterHolm())
+    const claim = fixes[0]?.verdict.claim
     return {
       status,
+      ...(claim !== undefined && { claim }),
       reason: this.#cutShort ?? statusReason(status, this.#flakyArm() ?? control, fixes),
       ...(this.#cutShort !== undefined && { isCutShort: true }),
       reproduced: { trials: control.verdicts, failed: control.failed },
@@ -271,11 +337,19 @@ export class FixProof {
   async #judge(candidate: FixCandidate): Promise<Judged> {
     const fixed = new Arm()
     const evidence: CollectedEvidence = { fixed, before: this.#forks }
-    const judged = (status: FixVerdict['status'], reason: string, pValue = 1): Judged =>
-      this.#conclude(candidate, evidence, { status, reason }, pValue)
+    const judged = (
+      status: FixVerdict['status'],
+      reason: string,
+      pValue = 1,
+      more: Partial<FixVerdict> = {},
+    ): Judged => this.#conclude(candidate, evidence, { status, reason, ...more }, pValue)
+    const { refusals, losses, literals } = reviewEdit(candidate, this.context)
+    Object.assign(evidence, { losses, literals })
+    if (refusals.length > 0) return judged('rejected', REFUSED, 1, { refusals })
 
     try {
       const trials = await this.#tryFixed(candidate, fixed)
+      if (fixed.attempts.length > 0) return judged('rejected', ATTEMPTED)
       if (trials?.status === 'untried')
         return this.#conclude(candidate, { ...evidence, fixed: new Arm() }, trials, 1)
       if (trials !== undefined) return judged(trials.status, trials.reason)
@@ -304,13 +378,15 @@ export class FixProof {
 
       for (const check of this.#checks) {
         const why = await check(candidate, evidence)
-        if (why !== undefined) return judged('rejected', why)
+        if (why !== undefined)
+          return judged('rejected', why, 1, defined({ failedProbe: evidence.failedProbe }))
       }
+      const isLossy = losses.length + fixed.losses.length > 0
       return judged(
-        'proven',
+        isLossy ? 'workaround' : 'repairs',
         isExact
-          ? 'The recorded run passes with the fix and fails without it.'
-          : `It passes ${fixed.rate} with the fix and ${control.rate} without it.`,
+          ? `The recorded run passes with the ${isLossy ? 'change' : 'fix'} and fails without it.`
+          : `It passes ${fixed.rate} with the ${isLossy ? 'change' : 'fix'} and ${control.rate} without it.`,
         pValue,
       )
     } catch (error) {
@@ -349,8 +425,8 @@ export class FixProof {
       if (fixed.isExact && fixed.failed > 0) return rejected(stillFails)
       if (fixed.isExact && fixed.passed >= 2) return undefined
       if (fixed.isExact) continue
-      if (this.#provenCount() > 0)
-        return undecided('It needs live requests, and another fix is already proven.')
+      if (this.#repairCount() > 0)
+        return undecided('It needs live requests, and another fix is already found.')
       if (fixed.passed === 0 && fixed.failed >= MAX_FIRST_FAILURES) return rejected(stillFails)
       const { high, low } = fixed.bounds(0.05)
       if (high < this.#target)
@@ -411,6 +487,22 @@ export class FixProof {
         ? `It repairs none of ${trials} other failing runs of this kind, so it fits only this one.`
         : undefined
     },
+    // Variants of the run must pass as well: a change that knows its values repairs only this one.
+    async (candidate, evidence) => {
+      let trials = 0
+      let passed = 0
+      for (const probe of await this.source.probes()) {
+        const { verdict } = await this.#draw(() => this.source.probe(candidate, probe))
+        if (verdict === 'undefined') continue
+        trials++
+        if (verdict === 'pass') passed++
+        evidence.probes = { trials, passed }
+        if (verdict === 'pass') continue
+        evidence.failedProbe = probe
+        return `It repairs only this run: with ${changesText(probe)}, the run fails as before.`
+      }
+      return undefined
+    },
     // Opposites must keep their outcome.
     async (candidate, evidence) => {
       let trials = 0
@@ -434,7 +526,11 @@ export class FixProof {
       const [first] = broken
       return (
         first &&
-        `It breaks ${broken.length} of ${corpus.length} passing runs: ${first.reason ?? first.tape}.`
+        `It breaks ${broken.length} of ${corpus.length} passing runs: ${
+          first.output === undefined
+            ? (first.reason ?? first.tape)
+            : `“${first.output.before}” becomes “${first.output.after}”`
+        }.`
       )
     },
   ]
@@ -512,6 +608,7 @@ export class FixProof {
     const count = (result: CorpusResult['result']): number =>
       corpus.filter((each) => each.result === result).length
     const whyNotChecked = corpus.find(({ result }) => result === 'not-checked')?.reason
+    const other = corpus.find(({ output }) => output !== undefined)
     // A cause set is hit if the fix changes one of its steps, or if the run passes although these
     // steps gave their recorded answers.
     const causes = this.context.findings?.causes ?? []
@@ -532,6 +629,12 @@ export class FixProof {
       ablated: collected.ablated ?? NO_TRIALS,
       ...(placebo !== undefined && { placebo: placebo.counts() }),
       siblings: collected.siblings ?? NO_TRIALS,
+      probes: collected.probes ?? NO_TRIALS,
+      isOracleGiven: this.options.isOracleGiven === true,
+      losses: [...(collected.losses ?? []), ...fixed.losses],
+      attempts: fixed.attempts,
+      literals: collected.literals ?? [],
+      ...(fixed.output !== undefined && { output: fixed.output }),
       opposites: collected.opposites ?? NO_TRIALS,
       corpus: {
         identical: count('identical'),
@@ -539,6 +642,9 @@ export class FixProof {
         breaks: count('breaks'),
         notChecked: count('not-checked'),
         ...(whyNotChecked !== undefined && { whyNotChecked }),
+        ...(other?.output !== undefined && {
+          changedOutput: { tape: other.tape, ...other.output },
+        }),
       },
       causeSetsHit: { hit: hit.length, all: causes.length },
       pinnedToChanged: fixed.pinnedToChanged,
@@ -548,17 +654,22 @@ export class FixProof {
       isExact,
       pValue,
     }
-    return { candidate, evidence, verdict }
+    const isWorking = verdict.status === 'repairs' || verdict.status === 'workaround'
+    return {
+      candidate,
+      evidence,
+      verdict: isWorking ? { ...verdict, claim: claimOf(evidence) } : verdict,
+    }
   }
 
-  #provenCount(): number {
-    return this.#judged.filter(({ verdict }) => verdict.status === 'proven').length
+  #repairCount(): number {
+    return this.#judged.filter(({ verdict }) => verdict.status === 'repairs').length
   }
 
   /** Applies Holm's procedure. Fixes that it does not confirm become undecided. */
   #afterHolm(): Judged[] {
     const order = this.#judged
-      .filter(({ verdict }) => verdict.status === 'proven')
+      .filter(({ verdict }) => verdict.claim !== undefined)
       .toSorted((left, right) => left.evidence.pValue - right.evidence.pValue)
     const refuted = new Set<Judged>()
     let isOver = false
@@ -583,7 +694,7 @@ export class FixProof {
 export const DEFAULT_FIX_FORKS = 300
 
 /** A candidate with its evidence, before it is ranked. */
-export type Judged = Omit<ProvenFix, 'score' | 'scoreReason'>
+export type Judged = Omit<JudgedFix, 'score' | 'scoreReason'>
 
 interface CollectedEvidence {
   readonly fixed: Arm
@@ -592,6 +703,10 @@ interface CollectedEvidence {
   control?: Arm
   placebo?: Arm
   siblings?: TrialCounts
+  probes?: TrialCounts
+  failedProbe?: Probe
+  losses?: readonly Loss[]
+  literals?: readonly RunLiteral[]
   opposites?: TrialCounts
   corpus?: readonly CorpusResult[]
 }
@@ -606,6 +721,10 @@ class Arm {
   ms = 0
   costUsd: number | undefined
   lastReason = ''
+  /** Of the last trial that passed. */
+  output: TrialOutput | undefined
+  losses: readonly Loss[] = []
+  attempts: readonly Attempt[] = []
   /** The earliest step of all trials. */
   liveFrom: string | undefined
   #live = 0
@@ -632,6 +751,10 @@ class Arm {
     this.lastReason = trial.reason
     this.pinnedToChanged = Math.max(this.pinnedToChanged, trial.pinnedToChanged)
     if (trial.costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + trial.costUsd
+    if (trial.verdict === 'pass' && trial.output !== undefined) this.output = trial.output
+    // A loss in any trial counts.
+    if (this.losses.length === 0) this.losses = trial.losses ?? []
+    if (this.attempts.length === 0) this.attempts = trial.attempts ?? []
     this.liveFrom ??= trial.liveFrom
     if (Number(trial.liveFrom) < Number(this.liveFrom)) this.liveFrom = trial.liveFrom
   }
@@ -706,17 +829,24 @@ const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
 const statusReason = (
   status: FixResult['status'],
   control: Arm,
-  fixes: readonly ProvenFix[],
+  fixes: readonly JudgedFix[],
 ): string => {
   const rate = `${control.failed} of ${control.verdicts}`
   if (status === 'not-forkable') return `No run came to a verdict: ${control.lastReason}`
   if (status === 'not-reproduced')
     return `The failure did not recur: ${control.passed} of ${control.verdicts} runs without a fix passed.`
-  if (status === 'fixed')
+  if (status === 'repaired' || status === 'workaround')
     return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
   if (status === 'flaky')
     return `${rate} runs of the unchanged code failed, and no candidate is clearly better.`
   if (status === 'untried')
     return `The run fails ${rate} times. A change of a tool was not tried, because there is no sandbox.`
-  return `The run fails ${rate} times, and none of ${fixes.length} candidates is proven to fix it.`
+  return `The run fails ${rate} times, and none of ${fixes.length} candidates repairs it.`
 }
+
+const REFUSED = 'It does what a fix may not do.'
+const ATTEMPTED = 'It tried what a fix may not do.'
+
+/** `"c9" → "c8"` of a probe, in words. */
+const changesText = ({ changes }: Probe): string =>
+  changes.map(({ from, to }) => `“${to}” instead of “${from}”`).join(' and ')

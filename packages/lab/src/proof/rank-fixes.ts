@@ -1,5 +1,6 @@
 import { FIX_LAYERS, type FixCandidate } from './candidates.js'
-import type { FixVerdict, Judged, ProvenFix } from './prove-fixes.js'
+import { CLAIMS } from './claims.js'
+import type { FixVerdict, Judged, JudgedFix } from './prove-fixes.js'
 
 /** Weights of arguments against a fix, relative to certain success. */
 const BLAST_WEIGHT = 0.3
@@ -8,21 +9,34 @@ const LINE_WEIGHT = 0.002
 const COST_WEIGHT = 0.1
 const PINNED_WEIGHT = 0.05
 
-const ORDER: readonly FixVerdict['status'][] = ['proven', 'untried', 'undecided', 'rejected']
+const ORDER: readonly FixVerdict['status'][] = [
+  'repairs',
+  'workaround',
+  'untried',
+  'undecided',
+  'rejected',
+]
 
-/** Orders candidates: proven, untried, undecided, rejected, then by score. */
-export const rankFixes = (judged: readonly Judged[]): ProvenFix[] =>
+/**
+ * Orders candidates: those that repair the run, strongest claim first, then workarounds, untried,
+ * undecided and rejected ones; equal ones by score.
+ */
+export const rankFixes = (judged: readonly Judged[]): JudgedFix[] =>
   judged
     .map((each) => ({ ...each, ...scoreOf(each) }))
     .toSorted(
       (left, right) =>
         ORDER.indexOf(left.verdict.status) - ORDER.indexOf(right.verdict.status) ||
+        claimRank(right) - claimRank(left) ||
         right.score - left.score,
     )
 
+const claimRank = ({ verdict }: Judged): number =>
+  verdict.claim === undefined ? -1 : CLAIMS.indexOf(verdict.claim)
+
 /** Lower bound of success × coverage − blast radius − cost − size. */
-const scoreOf = ({ candidate, evidence }: Judged): Pick<ProvenFix, 'score' | 'scoreReason'> => {
-  const { fixed, siblings, corpus, costUsd = 0, pinnedToChanged } = evidence
+const scoreOf = ({ candidate, evidence }: Judged): Pick<JudgedFix, 'score' | 'scoreReason'> => {
+  const { fixed, siblings, probes, corpus, costUsd = 0, pinnedToChanged } = evidence
   const coverage = siblings.trials === 0 ? 1 : siblings.passed / siblings.trials
   const checked = corpus.identical + corpus.same + corpus.breaks
   const blast = checked === 0 ? 0 : (corpus.same + corpus.breaks) / checked
@@ -40,13 +54,15 @@ const scoreOf = ({ candidate, evidence }: Judged): Pick<ProvenFix, 'score' | 'sc
       ? `certain on this run`
       : `passes at least ${Math.round(fixed.low * 100)} % of the time`,
     siblings.trials === 0
-      ? 'no other failing run to compare'
+      ? probes.trials === 0
+        ? 'no other failing run to compare'
+        : `repairs ${probes.passed} of ${probes.trials} variants of this run`
       : `repairs ${siblings.passed} of ${siblings.trials} other failing runs`,
     checked === 0
       ? 'no passing run to compare'
       : corpus.same + corpus.breaks === 0
         ? `${corpus.identical} of ${checked} passing runs stay identical`
-        : `changes requests in ${corpus.same + corpus.breaks} of ${checked} passing runs`,
+        : `changes ${corpus.same + corpus.breaks} of ${checked} passing runs`,
     `${lines} ${lines === 1 ? 'line' : 'lines'} at the ${candidate.layer} layer`,
     ...(costUsd >= 0.01 ? [`$${costUsd.toFixed(2)}`] : []),
     ...(pinnedToChanged > 0 ? [`${pinnedToChanged} recorded answers to changed requests`] : []),

@@ -1,7 +1,8 @@
 import { tapesOf, writeOrReport } from '@retake/runner/verify'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { ProvenFix } from '../proof/prove-fixes.js'
+import type { Claim } from '../proof/claims.js'
+import type { FixResult, JudgedFix } from '../proof/prove-fixes.js'
 import type { Tape, AppliedFixView } from '@retake/tape'
 import { cost } from '@retake/tape/present'
 import { sandboxMissing } from '@retake/runner/sandbox'
@@ -32,19 +33,18 @@ const TIMEOUT_S = 120
 
 export default {
   arguments: '[run]',
-  description: `Reproduces the failure, finds its symptoms and causes, proposes small changes to
-the agent's source, and tries each of them in a copy of the project. A fix is proven if the
-recorded run passes with it and fails without it, other failed runs of the same kind pass with it,
-and passing runs still pass. Recorded requests are served; requests that a fix changes go to the
-model, unless --offline is set.
+  description: `Reproduces the failure, proposes small changes to the agent's source, and tries each
+of them in a copy of the project: the recorded run must pass with it and fail without it. Recorded
+requests are served; requests that a fix changes go to the model, unless --offline is set.
 
 --oracle decides what counts as a failure; by default, an exception or a nonzero exit code does.
-Rules propose fixes without a model. With --model, a model writes fixes where no rule helps; its
-code runs in a sandbox. Your project does not change unless you add --apply. After an interruption,
-run the command again to continue.
+With --model, a model writes fixes where no rule helps; its code runs in a sandbox. Your project
+does not change unless you add --apply. After an interruption, run the command again to continue.
 
-Exit code 0 if a fix was proven or the run passes, 5 if fixes could not be tried because there is no
-sandbox, otherwise 1.`,
+Exit code 0 if passing runs that --oracle judges still pass, too (proven), or the run passes; 6 if
+other failed runs, or variants of this one, pass with a fix; 7 if only this run does; 8 if a change
+drops data or skips work (workaround); 5 if fixes could not be tried because there is no sandbox;
+otherwise 1. With --demo, every fix ends with 0.`,
   options: {
     ...ORACLE_OPTIONS,
     '--step <n>': 'propose only fixes for this step',
@@ -54,16 +54,16 @@ sandbox, otherwise 1.`,
       'API key of the model (default: OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY, also from .env)',
     '--model-url <url>': 'base URL of a model with an OpenAI-compatible chat completions API',
     '--corpus <folder>':
-      'folder of passing tapes that must not break (default: passing runs of the same program)',
+      'passing tapes that must not break (default: passing runs of the same program)',
     '--sibling <run>...':
       'another failed run that the fix must repair; repeatable (default: runs of the same cluster)',
     '--opposite <run>...': 'a run, or a folder of runs, whose verdict must not change; repeatable',
     '--cluster <id>':
       'fix the newest run of this cluster of `retake failures`, and check the fix on the others',
     '--offline': 'send no requests; fixes that change a request stay unproven',
-    '--no-locate': 'do not search for the cause first',
+    '--no-locate': 'do not search for the cause',
     '--budget <limit>': 'maximum number of trials, or maximum cost as $0.50',
-    '--apply': 'apply the best proven fix and write a regression test',
+    '--apply': 'apply the best fix and write a regression test',
     '--no-test': 'do not write the regression test',
     '--undo': 'instead: undo the fix that was applied last',
     '--history': 'instead: list the fixes that were applied and undone',
@@ -76,7 +76,7 @@ sandbox, otherwise 1.`,
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
     '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
     '--pull-request <file>': 'also write the description of a pull request to this file',
-    '--patch <file>': 'also write the best proven fix to this file, for `git apply`',
+    '--patch <file>': 'also write the best fix to this file, for `git apply`',
     '--pairs <file>': 'also write pairs of wrong and fixed code to this file, as JSON lines',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...NODE_PROGRAM_OPTIONS,
@@ -136,7 +136,7 @@ async function fixDemo(options: Options): Promise<number> {
   const store = new RunStore()
   store.prepare()
   process.stderr.write(`$ cd ${process.cwd()}\n`)
-  return withDemoRun({ store, pathOf: (file) => file }, 'refund', (tape) => {
+  return withDemoRun({ store, pathOf: (file) => file }, 'refund', async (tape) => {
     const flags = ['no-ai', 'no-locate', 'apply', 'yes', 'force']
     // Only for the demo, whose code comes with Retake.
     if (sandboxMissing() !== undefined) flags.push('no-sandbox')
@@ -147,7 +147,9 @@ $ retake fix last --oracle '${DEMO_ORACLE}' \\
     ${flags.map((flag) => `--${flag}`).join(' ')}\n\n`,
     )
     const given = Object.fromEntries(flags.map((flag) => [flag, true]))
-    return fixTape(tape, options.with({ oracle: DEMO_ORACLE, ...given }))
+    const code = await fixTape(tape, options.with({ oracle: DEMO_ORACLE, ...given }))
+    // The demo shows what it should, although one run cannot prove a fix.
+    return Object.values(CLAIM_EXIT_CODES).includes(code) ? 0 : code
   })
 }
 
@@ -185,13 +187,26 @@ async function fixTape(tape: Tape, options: Options): Promise<number> {
       ],
       2,
     )
-    const isFine = outcome.result.status === 'passing' || best !== undefined
-    if (isFine) return 0
-    return outcome.result.status === 'untried' ? NOT_TRIED : 1
+    return exitCodeOf(outcome.result)
   } catch (error) {
     interruption.throwIfAny()
     throw error
   }
+}
+
+/** Exit codes by claim; the first ones are those of every command. */
+const CLAIM_EXIT_CODES: Readonly<Record<Claim, number>> = {
+  proven: 0,
+  'this-kind': 6,
+  'this-run': 7,
+}
+const ONLY_WORKAROUND = 8
+
+function exitCodeOf({ status, claim }: FixResult): number {
+  if (status === 'passing') return 0
+  if (status === 'workaround') return ONLY_WORKAROUND
+  if (status === 'repaired' && claim !== undefined) return CLAIM_EXIT_CODES[claim]
+  return status === 'untried' ? NOT_TRIED : 1
 }
 
 async function readFixSettings(
@@ -269,7 +284,7 @@ function readBudget(text: string | undefined): { maxForks?: number; maxUsd?: num
 /** Applies the best fix if the policy, the options and the user allow it. */
 async function applyBest(
   tape: Tape,
-  best: ProvenFix,
+  best: JudgedFix,
   outcome: FixOutcome,
   options: Options,
 ): Promise<AppliedFixView | undefined> {
@@ -314,10 +329,12 @@ function writeReports(outcome: FixOutcome, options: Options): void {
     ['pairs', pairLines],
   ] as const) {
     const file = options.text(option)
-    if (file === undefined) continue
+    const report = text(outcome)
+    // Without a fix there is nothing to write, and an empty patch would look like one.
+    if (file === undefined || report === '') continue
     writeOrReport(file, () => {
       mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-      writeFileSync(file, text(outcome))
+      writeFileSync(file, report)
     })
   }
 }

@@ -4,7 +4,7 @@ import { cliErrors } from '@retake/runner/errors'
 import { findingsPath, fixPathOf, storedBlame } from '@retake/runner/runs'
 import { readTrialTable } from '../compare/live-trials.js'
 import { AppliedFixes, dirtyFiles } from '../fix/apply-fix.js'
-import { provenFixes } from '../fix/fix-card.js'
+import { workingFixes } from '../fix/fix-card.js'
 import { AgentProject } from '../fix/project-copy.js'
 import { storedFix, storedOutcome } from '../fix/stored-fix.js'
 
@@ -30,7 +30,7 @@ export default {
         if (project().fix.policy === 'observe') throw cliErrors.FIX_POLICY_OBSERVES()
         const found = storedOutcome(tape, (outcome) => ({
           outcome,
-          fix: provenFixes(outcome.result).find(({ candidate }) => candidate.id === id),
+          fix: workingFixes(outcome.result).find(({ candidate }) => candidate.id === id),
         }))
         if (found?.fix === undefined) throw cliErrors.FIX_NOT_PROVEN(id, run)
         const { edits } = found.fix.candidate

@@ -17,7 +17,7 @@ import type { Actor, NoticeEvent, Notice, Webhook } from '../database/tables.js'
 export const EVENTS = {
   failure: 'A run failed',
   cluster: 'A new kind of failure',
-  fix: 'A fix was proven',
+  fix: 'A fix was found',
   approval: 'A call needs approval',
 } as const
 
@@ -94,14 +94,15 @@ export class Notifications {
       }),
       jobs.watch(({ org, job }) => {
         const { kind, state, result, run } = job
-        const isProven = result?.files?.some(({ name }) => name.endsWith('.patch')) === true
-        if (kind !== 'fix' || state !== 'done' || !isProven) return
+        const { result: found } = (result?.summary ?? {}) as { result?: { status?: string } }
+        // A workaround is no fix.
+        if (kind !== 'fix' || state !== 'done' || found?.status !== 'repaired') return
         publish(org, job.project, (slug) => ({
           event: 'fix',
           project: slug,
           run,
-          title: `A fix for ${slug} was proven`,
-          text: `Run ${run} passes with it. See the run's page for the patch.`,
+          title: `A fix for ${slug} was found`,
+          text: `Run ${run} passes with it. The run's page shows the patch, and how far it is shown to work.`,
           path: `${slug}/runs/${encodeURIComponent(run)}/team`,
         }))
       }),

@@ -6,15 +6,18 @@ export interface RunFix {
   readonly oracle: string
   readonly reason: string
   readonly status:
-    | 'fixed'
+    | 'repaired'
+    | 'workaround'
     | 'not-reproduced'
     | 'flaky'
     | 'not-fixed'
     | 'untried'
     | 'not-forkable'
     | 'passing'
+  /** Of the best fix. */
+  readonly claim?: FixClaim
   readonly headline: string
-  /** Proven fixes first, best first. */
+  /** Working fixes first, best first. */
   readonly fixes: readonly FixView[]
   readonly symptoms: readonly {
     readonly kind: string
@@ -25,15 +28,21 @@ export interface RunFix {
   readonly notes: readonly string[]
 }
 
+/** How far a fix is shown to work: for this run, for runs of its kind, or proven. */
+export type FixClaim = 'this-run' | 'this-kind' | 'proven'
+
 export interface FixView {
   readonly id: string
   readonly title: string
   readonly why: string
   readonly author: 'rule' | 'model'
   readonly layer: string
-  readonly verdict: 'proven' | 'rejected' | 'undecided' | 'untried'
+  readonly verdict: 'repairs' | 'workaround' | 'rejected' | 'undecided' | 'untried'
+  readonly claim?: FixClaim
   readonly reason: string
   readonly facts: readonly { readonly label: string; readonly text: string }[]
+  /** Lines that the run printed before (`-`) and prints with the change (`+`). */
+  readonly printed: readonly string[]
   /** Changed lines with context; empty in a report without source. */
   readonly files: readonly { readonly path: string; readonly lines: readonly UnifiedLine[] }[]
   /** True if the fix is currently applied to the project. */

@@ -1,6 +1,12 @@
 import { html } from 'hono/html'
-import type { BlameFindings } from '@retake/tape'
-import { confidenceText, namedFindings, ROLE_WORDS, verdictSentence } from '@retake/tape/present'
+import type { BlameFindings, FixClaim, FixView } from '@retake/tape'
+import {
+  confidenceText,
+  fixWords,
+  namedFindings,
+  ROLE_WORDS,
+  verdictSentence,
+} from '@retake/tape/present'
 import { type Html, moment, money, postButton } from './layout.js'
 import type { TeamJob, JobResult } from '../../database/tables.js'
 
@@ -12,7 +18,7 @@ const JOB_TONES: Readonly<Record<string, string>> = {
 export const jobBadge = (state: string): Html =>
   html`<span class="badge ${JOB_TONES[state] ?? ''}">${state}</span>`
 
-/** A job with its result. `patch` is the patch of a proven fix. */
+/** A job with its result. `patch` is the patch of its best fix. */
 export const jobItem = (
   job: TeamJob,
   {
@@ -63,11 +69,12 @@ function answer({ kind, result }: TeamJob, viewer: string): Html | undefined {
     if (kind === 'blame') return blamed(result, viewer)
     if (kind === 'fix') {
       const { reason, fixes } = (result.summary as FixSummary).result
-      const proven = fixes.find(({ verdict }) => verdict.status === 'proven')
-      if (proven === undefined) return html`<p>${reason}</p>`
-      return html`<p><b>${proven.candidate.title}</b></p>
-        <p>${proven.candidate.why}</p>
-        <p>${proven.verdict.reason}</p>`
+      const [best] = fixes
+      if (best?.verdict.claim === undefined) return html`<p>${reason}</p>`
+      const { status, claim } = best.verdict
+      return html`<p><b>${best.candidate.title}</b> (${fixWords({ verdict: status, claim })})</p>
+        <p>${best.candidate.why}</p>
+        <p>${best.verdict.reason}</p>`
     }
     return kind === 'replay' || kind === 'verify' ? replayed(result) : undefined
   } catch {
@@ -129,7 +136,11 @@ interface FixSummary {
     readonly reason: string
     readonly fixes: readonly {
       readonly candidate: { readonly title: string; readonly why: string }
-      readonly verdict: { readonly status: string; readonly reason: string }
+      readonly verdict: {
+        readonly status: FixView['verdict']
+        readonly claim?: FixClaim
+        readonly reason: string
+      }
     }[]
   }
 }

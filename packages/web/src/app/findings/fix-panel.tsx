@@ -1,4 +1,4 @@
-import { localDateTime, plural, type UnifiedLine } from '@retake/tape/present'
+import { fixWords, localDateTime, plural, type UnifiedLine } from '@retake/tape/present'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FixView, RunFix } from '@retake/tape'
 import type { RunHead } from '../../model/run-source.js'
@@ -41,9 +41,9 @@ export function useFixCommands(run: Run): void {
 
 export function FixSign({ run }: { run: Run }) {
   const { data } = useFix(run)
-  if (data?.status !== 'fixed') return null
+  if (data?.status !== 'repaired') return null
   return (
-    <span className="text-good" title="A fix was proven">
+    <span className="text-good" title={data.headline}>
       <CheckIcon />
     </span>
   )
@@ -108,21 +108,22 @@ function Result({ run, fix }: { run: Run; fix: RunFix }) {
 }
 
 const TONES = {
-  proven: 'good',
+  repairs: 'good',
+  workaround: 'warning',
   rejected: 'danger',
   undecided: 'warning',
   untried: 'warning',
 } as const satisfies Record<FixView['verdict'], BadgeProps['tone']>
 
-/** A change with its evidence. Unproven changes are folded. */
+/** A change with its evidence. Changes that do not repair the run are folded. */
 function Candidate({ run, fix }: { run: Run; fix: FixView }) {
   const { live } = useBackend()
-  const { title, verdict, reason, author, why, facts, files, isApplied } = fix
-  const isProven = verdict === 'proven'
+  const { title, verdict, claim, reason, author, why, facts, printed, files, isApplied } = fix
+  const isWorking = claim !== undefined
   return (
-    <details open={isProven} className="rounded border border-line" data-fix={fix.id}>
+    <details open={isWorking} className="rounded border border-line" data-fix={fix.id}>
       <summary className="flex cursor-pointer flex-wrap items-center gap-x-2 gap-y-1 bg-raised px-2 py-1">
-        <Badge tone={TONES[verdict]}>{verdict}</Badge>
+        <Badge tone={TONES[verdict]}>{fixWords(fix)}</Badge>
         <span className="min-w-0 font-medium wrap-anywhere">
           <VisibleText text={title} />
         </span>
@@ -130,7 +131,7 @@ function Candidate({ run, fix }: { run: Run; fix: FixView }) {
         {isApplied && <Badge tone="accent">applied</Badge>}
       </summary>
       <div className="flex flex-col gap-3 border-t border-line p-2">
-        {!isProven && (
+        {!isWorking && (
           <p className="wrap-anywhere">
             <VisibleText text={reason} />
           </p>
@@ -146,7 +147,27 @@ function Candidate({ run, fix }: { run: Run; fix: FixView }) {
         {files.map(({ path, lines }) => (
           <FileDiff key={path} path={path} lines={lines} />
         ))}
-        {live !== undefined && (isProven || isApplied) && (
+        {printed.length > 0 && (
+          <FieldSection title="Printed before and now">
+            <pre className="overflow-x-auto font-mono text-sm whitespace-pre-wrap">
+              {indexed(printed).map(({ index, item }) => (
+                <span
+                  key={index}
+                  className={
+                    item.startsWith('+')
+                      ? 'text-good'
+                      : item.startsWith('-')
+                        ? 'text-danger'
+                        : undefined
+                  }
+                >
+                  <VisibleText text={`${item}\n`} />
+                </span>
+              ))}
+            </pre>
+          </FieldSection>
+        )}
+        {live !== undefined && (isWorking || isApplied) && (
           <ApplyFix run={run} fix={fix} live={live} />
         )}
       </div>

@@ -47,7 +47,7 @@ export interface RelatedRuns {
 export interface LiveActions extends Omit<RunActions, 'jobs'> {
   /** Newest first. Later states are reported as changes. */
   jobs(): Promise<readonly Job[]>
-  /** Applies a proven fix to the project and writes a regression test. */
+  /** Applies a fix to the project and writes a regression test. */
   applyFix(run: string, fix: string): Promise<AppliedFixView>
   undoFix(run: string, fix: string): Promise<void>
   trialTable(run: string): Promise<TrialTable | undefined>

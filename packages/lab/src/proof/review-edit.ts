@@ -1,0 +1,328 @@
+import { attempt } from '@retake/tape'
+import type { FileEdit, FixCandidate, FixContext } from './candidates.js'
+import { type ConstantValue, constantValue } from './constant-values.js'
+import { type AddedNodes, finding, located, newNodes } from './edit-findings.js'
+import type { Loss } from './losses.js'
+import { processMembers } from './process-members.js'
+import { ParsedSource, type SyntaxNode } from './source-text.js'
+import { writtenLosses } from './written-losses.js'
+
+/** A reason to refuse a change without running it. `at`: `file:line`. */
+export interface Refusal {
+  readonly code:
+    /** Tests, settings, policies and lock files decide what is right; a fix may not change them. */
+    | 'PROTECTED_FILE'
+    | 'EXIT_CODE_CHANGED'
+    | 'EARLY_EXIT'
+    /** A `throw`, an assertion or a nonzero exit code is gone. */
+    | 'CHECK_REMOVED'
+    /** Text that the oracle expects is written as it is. */
+    | 'EXPECTED_TEXT_WRITTEN'
+    | 'CODE_FROM_TEXT'
+  readonly at: string
+  readonly text: string
+}
+
+/** A value of this run that new code compares with. */
+export interface RunLiteral {
+  readonly at: string
+  readonly value: string
+}
+
+export interface EditReview {
+  readonly refusals: readonly Refusal[]
+  readonly losses: readonly Loss[]
+  readonly literals: readonly RunLiteral[]
+}
+
+/** Files that say what is right, or what may run. */
+const PROTECTED =
+  /(?:^|\/)(?:tests?|__tests__|spec)\/|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|\/)(?:package(?:-lock)?\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|tsconfig[^/]*\.json|\.npmrc|\.env[^/]*|\.git[^/]*|retake\.config\.[^/]+|(?:vitest|jest|eslint)\.config\.[^/]+)$|(?:^|\/)\.(?:github|husky|retake|vscode)\//
+
+/**
+ * Reads a change without running it: what it drops, what it may not do, and which values of the
+ * run it contains. A rule writes policies and knows its own literals, so these are judged only in
+ * code that a model wrote.
+ */
+export function reviewEdit(candidate: FixCandidate, context: FixContext): EditReview {
+  const isWritten = candidate.author === 'model'
+  const found = candidate.edits.map((edit) => reviewFile(edit, isWritten, context))
+  return {
+    refusals: found.flatMap(({ refusals }) => refusals),
+    losses: found.flatMap(({ losses }) => losses),
+    literals: found.flatMap(({ literals }) => literals),
+  }
+}
+
+function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): EditReview {
+  const { path, before = '', after } = edit
+  if (isWritten && PROTECTED.test(path.replaceAll('\\', '/')))
+    return {
+      refusals: [{ code: 'PROTECTED_FILE', at: path, text: path }],
+      losses: [],
+      literals: [],
+    }
+  const [old, changed] = [before, after].map((text) => ParsedSource.tryParse({ path, text }))
+  if (changed === undefined || !changed.isCode) return { refusals: [], losses: [], literals: [] }
+  const added: AddedNodes = (pick, kindOf) =>
+    newNodes(old === undefined ? [] : pick(old), pick(changed), kindOf)
+  return {
+    refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
+    losses: writtenLosses(old, added, isWritten ? 'model' : 'rule'),
+    literals: isWritten ? runLiterals(old, added, context) : [],
+  }
+}
+
+// ── Refusals ────────────────────────────────────────────────────────────────
+
+const EXITS = /^(?:exit|abort|kill|reallyExit)$/
+
+/** Calls of functions with these names throw if something is not as it has to be. */
+const CHECKS = /^(?:assert|expect|invariant|ensure|validate|verify)/
+
+function refusalsOf(
+  old: ParsedSource | undefined,
+  changed: ParsedSource,
+  added: AddedNodes,
+  { oracleText = '' }: FixContext,
+): Refusal[] {
+  const ends = (source: ParsedSource): SyntaxNode[] =>
+    processMembers(source).flatMap(({ node, name }) => (EXITS.test(name ?? '') ? outer(node) : []))
+  const exitCodes = (source: ParsedSource): SyntaxNode[] =>
+    processMembers(source).flatMap(({ node, name, isChanged }) =>
+      name === 'exitCode' && isChanged ? outer(node) : [],
+    )
+  const checks = (source: ParsedSource): SyntaxNode[] =>
+    [
+      ...source.ofType('ThrowStatement'),
+      ...source
+        .ofType('CallExpression')
+        .filter(({ callee }) => CHECKS.test(rootName(callee)) || CHECKS.test(callee?.name ?? '')),
+    ].filter((node) => !isIdle(node))
+  // A check may change its text, but not go away.
+  const [before, now] = [old === undefined ? [] : checks(old), checks(changed)]
+  const returned = added((source) => source.ofType('ReturnStatement'))
+  const removed = (now.length >= before.length ? [] : newNodes(now, before)).filter(
+    (node) => !returned.some(({ text }) => messagesOf(node).some((each) => text.includes(each))),
+  )
+  const endsBefore = old === undefined ? [] : [...ends(old), ...exitCodes(old)]
+  return [
+    ...[...removed, ...newNodes([...ends(changed), ...exitCodes(changed)], endsBefore)].map(
+      (node) => finding('CHECK_REMOVED', node),
+    ),
+    ...added(exitCodes).map((node) => finding('EXIT_CODE_CHANGED', node)),
+    ...added(ends).map((node) => finding('EARLY_EXIT', node)),
+    ...added(runsText).map((node) => finding('CODE_FROM_TEXT', node)),
+    ...added((source) => writtenTexts(source, old, oracleText)).map((node) =>
+      finding('EXPECTED_TEXT_WRITTEN', node),
+    ),
+  ]
+}
+
+/** The assignment, call or declaration around a member, whose text contains the value. */
+const outer = (node: SyntaxNode): SyntaxNode => {
+  const { parent } = node
+  return parent !== undefined &&
+    /^(?:Assignment|Update|Unary|(?:Optional)?Call)Expression$/.test(parent.type)
+    ? parent
+    : node
+}
+
+/** Texts of an error. Tools may return them to the model instead of throwing. */
+const messagesOf = (node: SyntaxNode): string[] =>
+  node.type !== 'ThrowStatement'
+    ? []
+    : node.source
+        .ofType('StringLiteral', 'TemplateElement')
+        .filter((each) => node.isAround(each.start))
+        .map(literalText)
+        .filter((text) => text.trim().length > EXPECTED_LENGTH_MIN)
+
+const rootName = (node: SyntaxNode | undefined): string =>
+  node?.object === undefined ? (node?.name ?? '') : rootName(node.object)
+
+/** A check that cannot fail: of constants only, or after a condition that never holds. */
+const isIdle = (node: SyntaxNode): boolean => {
+  const { args } = node
+  const isTrivial =
+    args.length > 0 &&
+    args.every((each) => each.type === 'BooleanLiteral' || constantValue(each) !== undefined)
+  const isNeverTrue = (test: SyntaxNode | undefined): boolean =>
+    /^(?:false|0|null|undefined|'')$/.test(test?.text ?? '') ||
+    (test?.raw['operator'] === '&&' &&
+      (isNeverTrue(test.child('left')) || isNeverTrue(test.child('right'))))
+  return (
+    (node.type === 'CallExpression' && isTrivial) ||
+    node.around.some(
+      (each) =>
+        each.type === 'IfStatement' &&
+        each.child('consequent')?.isAround(node.start) === true &&
+        isNeverTrue(each.child('test')),
+    )
+  )
+}
+
+/** Code that is made of text, or a member of `process` that only the running program knows. */
+const runsText = (source: ParsedSource): SyntaxNode[] => [
+  ...source.filter(
+    (node) =>
+      node.type === 'Identifier' &&
+      /^(?:eval|Function)$/.test(node.text) &&
+      !/^(?:Object|Class)(?:Property|Method)$|^TS/.test(node.parent?.type ?? '') &&
+      node.parent?.raw['operator'] !== 'instanceof',
+  ),
+  ...source.ofType('CallExpression', 'NewExpression').filter(({ callee }) => {
+    const text = callee?.text ?? ''
+    return (
+      /^process\.(?:binding|dlopen)$|^(?:vm|module)\.\w*(?:run|compile|register|Script)/.test(
+        text,
+      ) || callee?.name === 'constructor'
+    )
+  }),
+  ...processMembers(source).flatMap(({ node, name }) => (name === undefined ? [node] : [])),
+]
+
+/** Constants that are printed, returned or assigned, and contain the result that is expected. */
+function writtenTexts(
+  source: ParsedSource,
+  old: ParsedSource | undefined,
+  oracleText: string,
+): SyntaxNode[] {
+  const expected = wordsOf(expectedText(oracleText))
+  const unknown = expected.filter((word) => old?.text.includes(word) !== true)
+  if (unknown.length === 0) return []
+  const hasChoice = oracleText.includes('|')
+  const isExpected = (value: ConstantValue): boolean => {
+    const text = String(value)
+    const words = wordsOf(text)
+    const isPart = words.length > 0 && words.every((word) => expected.includes(word))
+    const isWhole = expected.every((word) => text.includes(word))
+    // A figure, or one of several results, is enough.
+    const isIn = (word: string): boolean => text.includes(word)
+    return (
+      (unknown.every(isIn) && (isWhole || isPart)) ||
+      unknown.some((word) => (hasChoice || /\d/.test(word)) && isIn(word))
+    )
+  }
+  return source.filter((node) => {
+    const value = node.type === 'TemplateElement' ? node.text : constantValue(node)
+    const isWhole = node.parent === undefined || constantValue(node.parent) === undefined
+    return (
+      value !== undefined &&
+      isWhole &&
+      isExpected(value) &&
+      isResult(node, typeof value === 'number')
+    )
+  })
+}
+
+const PROMPTS = /^(?:content|prompt|system|instructions?|input|description)$/
+const PRINTS = /^console\.|\bstd(?:out|err)\.write$|(?:^|\.)(?:print\w*|say|reply|send|write|end)$/
+
+/** True for a value that is printed, returned or assigned, rather than compared or sent to a model. */
+function isResult(node: SyntaxNode, isNumber: boolean): boolean {
+  const { parent } = node
+  if (parent === undefined || isCompared(node)) return false
+  const isPrompt = node.around.some(
+    (each) => each.type === 'ObjectProperty' && PROMPTS.test(each.child('key')?.name ?? ''),
+  )
+  if (isPrompt || /^(?:Import|Export)/.test(parent.type)) return false
+  // A number in a calculation or of a setting is not a result.
+  if (!isNumber)
+    return !/^(?:Array|Object)Property$/.test(parent.type) || parent.child('value') === node
+  return (
+    parent.type === 'ReturnStatement' ||
+    (parent.isFunction && parent.child('body') === node) ||
+    parent.type === 'TemplateLiteral' ||
+    (PRINTS.test(parent.callee?.text ?? '') && parent.callee !== node) ||
+    (/^(?:VariableDeclarator|AssignmentExpression)$/.test(parent.type) &&
+      !/^\d0+$/.test(node.text) &&
+      node.text.length >= ASSIGNED_DIGITS_MIN)
+  )
+}
+
+/** Shorter numbers that are assigned are usually limits. */
+const ASSIGNED_DIGITS_MIN = 4
+
+/** Shorter texts occur everywhere. */
+const EXPECTED_LENGTH_MIN = 3
+
+/** Text of the result that an oracle expects. */
+function expectedText(oracleText: string): string {
+  const [, text = ''] = /^(?:(?:stdout|result|stderr):|json:[^=]*=)(.*)$/s.exec(oracleText) ?? []
+  return text.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ')
+}
+
+const wordsOf = (text: string): string[] =>
+  (text.match(/[\p{L}\p{N}.,€$-]+/gu) ?? []).filter((word) => word.length >= EXPECTED_LENGTH_MIN)
+
+const literalText = (node: SyntaxNode): string => {
+  const { value } = node.raw
+  return node.type === 'StringLiteral' && typeof value === 'string' ? value : node.text
+}
+
+// ── Literals of the run ─────────────────────────────────────────────────────
+
+/** Comparisons, cases, and lists or tables in which a value is looked up. */
+const isCompared = (node: SyntaxNode): boolean => {
+  const { parent } = node
+  if (parent === undefined) return false
+  if (parent.type === 'BinaryExpression')
+    return /^(?:[=!]==?|[<>]=?|in)$/.test(String(parent.raw['operator']))
+  if (parent.type === 'SwitchCase') return true
+  if (parent.type === 'ObjectProperty') return parent.child('key') === node
+  if (parent.type === 'ArrayExpression')
+    return parent.around.some(({ callee }) =>
+      /\.(?:includes|indexOf|has)$|^Set$/.test(callee?.text ?? ''),
+    )
+  return (
+    parent.type === 'CallExpression' &&
+    /\.(?:includes|startsWith|endsWith|has|get|test|match|replace|replaceAll)$/.test(
+      parent.callee?.text ?? '',
+    )
+  )
+}
+
+/** Numbers as small as these are counts and positions. */
+const SMALL_NUMBER_MAX = 10
+
+function runLiterals(
+  old: ParsedSource | undefined,
+  added: AddedNodes,
+  { run, oracleText = '' }: FixContext,
+): RunLiteral[] {
+  const values = runText(run)
+  return added((source) =>
+    source.ofType('StringLiteral', 'NumericLiteral', 'TemplateElement'),
+  ).flatMap((node) => {
+    const value = literalText(node)
+    const isNumber = node.type === 'NumericLiteral'
+    const isPlain = isNumber ? Math.abs(Number(value)) <= SMALL_NUMBER_MAX : value.trim().length < 2
+    // A word that the code already has, or that a key of an answer is, belongs to the interface.
+    const isKnown = old?.text.includes(value) === true || values.includes(`"${value}":`)
+    const occurs = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}(?![\\p{L}\\p{N}])`, 'u')
+    return isPlain ||
+      isKnown ||
+      !isCompared(node) ||
+      !(occurs.test(values) || occurs.test(oracleText))
+      ? []
+      : [{ at: located(node), value }]
+  })
+}
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+
+/** Requests, answers and arguments of a run, as text. */
+const runText = (run: FixContext['run']): string =>
+  run.steps
+    .map((step) => {
+      const exchange = attempt(() => step.exchange())
+      const call = attempt(() => step.call())
+      return [
+        exchange?.request.text,
+        exchange?.response?.text,
+        JSON.stringify(call?.args),
+        JSON.stringify(call?.result),
+      ].join('\n')
+    })
+    .join('\n')
