@@ -1,6 +1,7 @@
 import { attempt } from '@retake/tape'
 import type { FileEdit, FixCandidate, FixContext } from './candidates.js'
 import type { Loss } from './losses.js'
+import { isProtected } from './protected-files.js'
 import { ParsedSource, type SyntaxNode } from './source-text.js'
 
 /** A reason to refuse a change without running it. `at`: `file:line`. */
@@ -15,6 +16,10 @@ export interface Refusal {
     /** Text that the oracle expects is written as it is. */
     | 'EXPECTED_TEXT_WRITTEN'
     | 'CODE_FROM_TEXT'
+    /** A module with which code leaves the process or the engine. */
+    | 'MODULE_ADDED'
+    /** A function or class of JavaScript or Node is replaced for the whole program. */
+    | 'GLOBAL_REPLACED'
   readonly at: string
   readonly text: string
 }
@@ -30,10 +35,6 @@ export interface EditReview {
   readonly losses: readonly Loss[]
   readonly literals: readonly RunLiteral[]
 }
-
-/** Files that say what is right, or what may run. */
-const PROTECTED =
-  /(?:^|\/)(?:tests?|__tests__|spec)\/|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|\/)(?:package(?:-lock)?\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|tsconfig[^/]*\.json|\.npmrc|\.env[^/]*|\.git[^/]*|retake\.config\.[^/]+|(?:vitest|jest|eslint)\.config\.[^/]+)$|(?:^|\/)\.(?:github|husky|retake|vscode)\//
 
 /**
  * Reads a change without running it: what it drops, what it may not do, and which values of the
@@ -52,7 +53,7 @@ export function reviewEdit(candidate: FixCandidate, context: FixContext): EditRe
 
 function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): EditReview {
   const { path, before = '', after } = edit
-  if (isWritten && PROTECTED.test(path.replaceAll('\\', '/')))
+  if (isWritten && isProtected(path))
     return {
       refusals: [{ code: 'PROTECTED_FILE', at: path, text: path }],
       losses: [],
@@ -228,12 +229,58 @@ function refusalsOf(
           ),
         ),
     ).map((node) => finding('CODE_FROM_TEXT', node)),
+    ...added((source) => source.ofType('AssignmentExpression'))
+      .filter((node) => GLOBALS.test(node.child('left')?.text ?? ''))
+      .map((node) => finding('GLOBAL_REPLACED', node)),
+    ...added(computedImports).map((node) => finding('CODE_FROM_TEXT', node)),
+    ...added(importedModules)
+      .filter((node) => ESCAPES.test(literalText(node)))
+      .filter((node) => !importsOf(old).has(moduleName(node)))
+      .map((node) => finding('MODULE_ADDED', node)),
     ...added((source) => source.ofType('StringLiteral', 'TemplateElement'))
       .filter((node) => isOutput(node) && isExpected(literalText(node), oracleText))
       .filter((node) => old?.text.includes(literalText(node)) !== true)
       .map((node) => finding('EXPECTED_TEXT_WRITTEN', node)),
   ]
 }
+
+/** Modules with which code leaves the process, or the reach of the recorder. */
+const ESCAPES = /^(?:node:)?(?:child_process|cluster|worker_threads|dgram|inspector)(?:\/|$)/
+
+const GLOBALS =
+  /^(?:globalThis|Array|Date|Error|Function|JSON|Map|Math|Number|Object|Promise|Reflect|Set|String|process)\.(?!exitCode\b|env\b)/
+
+/** Calls and expressions that load a module, by their first argument. */
+const loads = (source: ParsedSource): SyntaxNode[] => [
+  ...source.ofType('ImportExpression').flatMap((node) => node.child('source') ?? []),
+  ...source
+    .ofType('CallExpression')
+    .filter(
+      ({ callee }) =>
+        callee?.type === 'Import' ||
+        /^(?:require|(?:process\.)?getBuiltinModule|process\.mainModule\.require)$/.test(
+          callee?.text ?? '',
+        ),
+    )
+    .flatMap(({ args }) => args.slice(0, 1)),
+]
+
+/** Names of modules in imports and in calls that load one. */
+const importedModules = (source: ParsedSource): SyntaxNode[] =>
+  [
+    ...source
+      .ofType('ImportDeclaration', 'ExportNamedDeclaration', 'ExportAllDeclaration')
+      .flatMap((node) => node.child('source') ?? []),
+    ...loads(source),
+  ].filter(({ type }) => type === 'StringLiteral')
+
+const computedImports = (source: ParsedSource): SyntaxNode[] =>
+  loads(source).filter(({ type }) => type !== 'StringLiteral')
+
+const moduleName = (node: SyntaxNode): string => literalText(node).replace(/^node:/, '')
+
+const importsOf = (source: ParsedSource | undefined): ReadonlySet<string> =>
+  new Set(source === undefined ? [] : importedModules(source).map(moduleName))
 
 const literalText = (node: SyntaxNode): string => {
   const { value } = node.raw
@@ -310,7 +357,7 @@ function runLiterals(
   })
 }
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
 /** Requests, answers and arguments of a run, as text. */
 const runText = (run: FixContext['run']): string =>
