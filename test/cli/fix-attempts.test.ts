@@ -141,3 +141,44 @@ ${wrongWord}`,
     ])
   })
 }
+
+/** Compares with the wrong word, after it wrote to its own folder and to a temporary one. */
+const writing = `
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+${wrongWord.replace(
+  /if \(verdict[^]*/,
+  `mkdirSync('data', { recursive: true })
+writeFileSync('data/last.json', JSON.stringify({ verdict: 'none' }))
+appendFileSync(tmpdir() + '/decisions-of-agent.log', id)
+if (verdict !== 'pays' && verdict !== 'deny') process.exitCode = 1
+console.log('RESULT', verdict)
+if (verdict === 'pay' && process.exitCode !== 1) {
+  mkdirSync(tmpdir() + '/agent-' + process.pid, { recursive: true })
+  console.error(process.env.AGENT_MODE, process.env.HOME)
+}
+`,
+)}`
+
+for (const { name, args, env, isHere } of KINDS) {
+  test(`a right change that does what the code did before is not reported: ${name}`, async (context) => {
+    context.skip(!isHere, 'there is no bubblewrap')
+    const { patches, fix, env: shared } = await projectWith(['8'], writing)
+    Object.assign(shared, env)
+    patches.push(
+      block(
+        `writeFileSync('data/last.json', JSON.stringify({ verdict: 'none' }))
+appendFileSync(tmpdir() + '/decisions-of-agent.log', id)
+if (verdict !== 'pays'`,
+        `writeFileSync('data/last.json', JSON.stringify({ verdict }))
+writeFileSync('data/seen.json', JSON.stringify([verdict]))
+appendFileSync(tmpdir() + '/decisions-of-agent.log', id + verdict)
+console.log('NOTE', readFileSync('package.json', 'utf8').length, new Date().getFullYear() > 2000)
+if (verdict !== 'pay'`,
+      ),
+    )
+    const { result, said } = await fix('last', '--model', 'writer', '--no-locate', ...args)
+    expect(result, said).toBeDefined()
+    expect(attemptsIn(result!), said).toEqual([{ status: 'repairs', attempts: [] }])
+  })
+}

@@ -183,12 +183,12 @@ function writtenTexts(
 ): SyntaxNode[] {
   const words = expectedWords(oracleText).filter((word) => old?.text.includes(word) !== true)
   if (words.length === 0) return []
+  const hasChoice = oracleText.includes('|')
   const isExpected = (value: ConstantValue): boolean => {
     const text = String(value)
-    return (
-      words.every((word) => text.includes(word)) ||
-      words.some((word) => /\d/.test(word) && text.includes(word))
-    )
+    const isIn = (word: string): boolean => text.includes(word)
+    // One of several results, or a figure, is enough.
+    return words.every(isIn) || words.some((word) => (hasChoice || /\d/.test(word)) && isIn(word))
   }
   return source.filter((node) => {
     const value = node.type === 'TemplateElement' ? node.text : constantValue(node)
@@ -235,7 +235,8 @@ const EXPECTED_LENGTH_MIN = 3
 
 /** Words of the result that an oracle expects. */
 function expectedWords(oracleText: string): string[] {
-  const [, expected = ''] = /^(?:stdout|result|stderr):(.*)$/s.exec(oracleText) ?? []
+  const [, expected = ''] =
+    /^(?:(?:stdout|result|stderr):|json:[^=]*=)(.*)$/s.exec(oracleText) ?? []
   const words =
     expected.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ').match(/[\p{L}\p{N}.,€$-]+/gu) ??
     []
