@@ -722,8 +722,8 @@ export const cliErrors = errorTable({
   ],
   FIX_VARIABLE_MISSING: (names: readonly string[]) => [
     `A fix could not be tried: it needs ${listed(names)}.`,
-    'The failed run ended before it read it, and it is not set here, or it is a secret.',
-    `Add ${names.map((name) => `--env ${name}=value`).join(' ')}.`,
+    'The failed run ended before it read that, and it is not set here, or it looks like a secret.',
+    `Set it with --env, for example --env ${names[0] ?? 'NAME'}=value.`,
   ],
   FIX_POLICY_OBSERVES: () => [
     'The configuration does not allow applying fixes.',

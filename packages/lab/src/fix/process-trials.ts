@@ -361,7 +361,7 @@ export class ProcessTrials implements TrialSource {
       const isUnpinned = liveFrom === 'unpinned'
       const replaced = live > 0 && !isUnpinned ? firstReplaced(tape, trial.tape, runs) : undefined
       const ms = Math.round(performance.now() - startedMs)
-      const blocked = this.#blocked(trial.tape)
+      const blocked = trial.verdict === 'pass' ? undefined : this.#blocked(trial.tape)
       if (blocked !== undefined)
         return { ...trial, verdict: 'undefined', reason: '', broke: blocked, ms, live, ...facts() }
       const served =
@@ -488,9 +488,16 @@ export class ProcessTrials implements TrialSource {
   /** Why a trial says nothing: Node's permission model refused something that the program did. */
   #blocked(file: string | undefined): Breakage | undefined {
     if (this.#sandbox?.kind !== 'permissions' || file === undefined) return undefined
-    const { error } = viewRun(openTape(file)).exit ?? {}
-    if (error?.code !== 'ERR_ACCESS_DENIED') return undefined
-    return { code: 'refused-by-node', message: error.message.split('\n')[0] ?? '' }
+    const tape = openTape(file)
+    const inTools = [...tape.events()].flatMap((event) => {
+      const call = event.type === 'result' ? tape.event(event.op) : undefined
+      const isTool = call?.type === 'call' && call.kind === 'tool'
+      return isTool && event.type === 'result' ? (event.error ?? []) : []
+    })
+    const error = [viewRun(tape).exit?.error, ...inTools].find(
+      (each) => each?.code === 'ERR_ACCESS_DENIED',
+    )
+    return error && { code: 'refused-by-node', message: error.message.split('\n')[0] ?? '' }
   }
 
   #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {

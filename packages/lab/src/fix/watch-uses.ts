@@ -38,12 +38,19 @@ import { ALL_VARIABLES, type Use } from '../proof/uses.js'
 
 const file = new URL(import.meta.url).searchParams.get('file')
 
-/** Limits the file for a program that does the same from ever new lines. */
+/** Limits the file for a program that uses ever new things, or the same from ever new lines. */
 const USES_MAX = 5000
+/** Inspecting the stack takes longer than most uses. */
+const SAME_MAX = 100
 const seen = new Set<string>()
+const counts = new Map<string, number>()
 
 function note(code: Use['code'], what: string, facts: Pick<Use, 'isUnset'> = {}): void {
   if (file === null || isOwnWork() || seen.size >= USES_MAX) return
+  const key = `${code} ${what}`
+  const count = (counts.get(key) ?? 0) + 1
+  counts.set(key, count)
+  if (count > SAME_MAX) return
   const line = JSON.stringify({ code, what, ...facts, ...callers() } satisfies Use)
   if (seen.has(line)) return
   seen.add(line)
