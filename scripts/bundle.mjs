@@ -81,6 +81,7 @@ const entries = {
     'packages/lab/src/compare/index.ts',
     'packages/lab/src/fix/forward-thread.ts',
     'packages/lab/src/fix/index.ts',
+    'packages/lab/src/fix/watch-uses.ts',
     'packages/lab/src/proof/index.ts',
     'packages/lab/src/scenarios/index.ts',
     'packages/lab/src/verbs/index.ts',

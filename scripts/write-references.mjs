@@ -11,8 +11,9 @@ import { root } from './run-command.mjs'
 import { architecturePage } from './where-to-look.mjs'
 
 const CODE = /^[A-Z]+(?:_[A-Z]+)+$/
-/** Codes of records in a run, not of errors. */
-const NOT_ERRORS = /^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+|ERR_\w+)$/
+/** Codes of records in a run, or of what a fix tried, not of errors. */
+const NOT_ERRORS =
+  /^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+|ERR_\w+|READ_VARIABLE|WRITE_PROTECTED)$/
 
 /** Functions that turn a table into errors, and where the texts start in its rows. */
 const TABLES = new Map([

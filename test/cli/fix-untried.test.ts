@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FixResult } from '@retake/lab/proof'
 import { expect, test } from 'vitest'
-import { hasSandbox } from '../support/has-sandbox.js'
 import { run } from '../support/run-retake.mjs'
 import { makeProject } from './runner-project.js'
 import { cli } from './workspace.js'
@@ -81,7 +80,9 @@ console.log('PRICE', find({ name: 'pear' }).price)
   expect(stdout).not.toMatch(/trials fail|still fails/)
 })
 
-test('a fix inside a tool is not called a failure where no sandbox can run it', async () => {
+const oracle = ['--oracle', 'stdout:/PRICE 3/', '--no-ai', '--offline', '--no-locate']
+
+test("a fix inside a tool is tried under Node's permission model, and refused nothing that it needs", async () => {
   const folder = await makeProject({
     'package.json': '{ "type": "module", "private": true }',
     'agent.mjs': agent,
@@ -89,12 +90,32 @@ test('a fix inside a tool is not called a failure where no sandbox can run it', 
   const retake = (args: readonly string[], env = {}) =>
     run(process.execPath, [cli, ...args], folder, { env })
   expect((await retake(['record', 'agent.mjs'])).stdout).toBe('PRICE 2\n')
-  const fix = ['fix', 'last', '--oracle', 'stdout:/PRICE 3/', '--no-ai', '--offline', '--no-locate']
+  const fix = ['fix', 'last', ...oracle]
+  for (const args of [[], ['--no-sandbox', '--fresh']]) {
+    const { stdout, stderr } = await retake([...fix, ...args, '--json'], { RETAKE_SANDBOX: 'off' })
+    const { result, confined } = JSON.parse(stdout) as { result: FixResult; confined: boolean }
+    expect(result.status, stderr).toBe('repaired')
+    expect(result.fixes[0]?.evidence.fixed).toMatchObject({ trials: 2, passed: 2 })
+    expect(confined).toBe(args.length === 0)
+  }
+  expect(readFileSync(join(folder, 'agent.mjs'), 'utf8')).toBe(agent)
+})
+
+test('a fix inside a tool is not called a failure where no sandbox can run it', async () => {
+  const folder = await makeProject({
+    'package.json': '{ "type": "module", "private": true }',
+    'agent.ts': agent,
+  })
+  const retake = (args: readonly string[], env = {}) =>
+    run(process.execPath, [cli, ...args], folder, { env })
+  // The loader starts a process, which the permission model would not confine.
+  const recorded = await retake(['record', '--node-arg=--import=tsx', 'agent.ts'])
+  expect(recorded.stdout).toBe('PRICE 2\n')
+  const fix = ['fix', 'last', ...oracle]
   const off = { RETAKE_SANDBOX: 'off' }
 
   const untried = await retake(fix, off)
   expect(untried.code).toBe(5)
-  // The trials without a fix ran: what the permission model refuses would have no verdict.
   expect(untried.stdout).toMatch(/^could not be tried · 2 of 2 trials fail /)
   expect(untried.stdout).toMatch(
     /not tried: 1 candidate\n {4}Take the newest match by `effectiveFrom`/,
@@ -106,7 +127,6 @@ test('a fix inside a tool is not called a failure where no sandbox can run it', 
   expect(untried.stdout).not.toMatch(/still fails|not fixed/)
 
   const json = await retake([...fix, '--json'], off)
-  expect(json.code).toBe(5)
   const { result, noSandbox } = JSON.parse(json.stdout) as { result: FixResult; noSandbox: string }
   expect(result).toMatchObject({
     status: 'untried',
@@ -120,12 +140,41 @@ test('a fix inside a tool is not called a failure where no sandbox can run it', 
   })
   expect(noSandbox).toContain('RETAKE_SANDBOX=off')
 
-  // With the risk accepted, or with a sandbox, the same candidate is tried, and works.
-  const proven = await retake([...fix, hasSandbox ? '--json' : '--no-sandbox'])
-  expect(proven.code).toBe(7)
-  const accepted = await retake([...fix, '--no-sandbox', '--fresh'], off)
-  expect(accepted.code, accepted.stdout + accepted.stderr).toBe(7)
-  expect(accepted.stdout).toMatch(/^repairs this run · Take the newest match/)
+  // With the risk accepted, the same candidate is tried.
+  const accepted = await retake([...fix, '--no-sandbox', '--fresh', '--json'], off)
+  expect(JSON.parse(accepted.stdout)).toMatchObject({ result: { status: 'repaired' } })
   expect(accepted.stderr).toContain('run without a sandbox, as --no-sandbox allows: RETAKE')
-  expect(readFileSync(join(folder, 'agent.mjs'), 'utf8')).toBe(agent)
+})
+
+test('a variable that a fix needs and the failed run did not read is named, and taken from --env', async () => {
+  const folder = await makeProject({
+    'package.json': '{ "type": "module", "private": true }',
+    'agent.mjs': `
+const orders = [{ id: 10, total: 1 }, { id: 9, total: 2 }]
+const last = orders.map(({ id }) => id).sort().at(-1)
+if (last !== 10) throw new Error('order ' + last + ' is not the last one')
+console.log('ADDRESS', new URL(process.env.WORLD + '/accounts/9').href)
+`,
+  })
+  const retake = (args: readonly string[], env = {}) =>
+    run(process.execPath, [cli, ...args], folder, { env: { RETAKE_SANDBOX: 'off', ...env } })
+  await retake(['record', 'agent.mjs'])
+  const fix = ['fix', 'last', '--no-ai', '--offline', '--no-locate']
+
+  const untried = await retake(fix)
+  expect(untried.code, untried.stdout).toBe(5)
+  expect(untried.stdout.replace(/\s+/g, ' ')).toContain('It needs WORLD')
+  expect(untried.stdout).toContain('--env WORLD=value')
+  expect(untried.stdout).toContain('code FIX_VARIABLE_MISSING')
+  expect(untried.stdout).not.toMatch(/Invalid URL|still fails|not fixed/)
+
+  for (const [args, env] of [
+    [['--env', 'WORLD=http://localhost:1'], {}],
+    [[], { WORLD: 'http://localhost:1' }],
+  ] as const) {
+    const { stdout, stderr } = await retake([...fix, '--fresh', '--json', ...args], env)
+    const { result } = JSON.parse(stdout) as { result: FixResult }
+    expect(result.status, stderr + result.reason).toBe('repaired')
+    expect(result.fixes[0]?.evidence.output?.stdout).toBe('ADDRESS http://localhost:1/accounts/9\n')
+  }
 })

@@ -713,12 +713,17 @@ export const cliErrors = errorTable({
   FIX_SANDBOX_MISSING: (why: string) => [
     'Code written by a model is not run without a sandbox.',
     `There is none: ${why}.`,
-    'Install bubblewrap, use --no-ai, or accept the risk with --no-sandbox.',
+    'Install bubblewrap (on Linux), use --no-ai, or accept the risk with --no-sandbox.',
   ],
   FIX_TOOL_NOT_RUN: (tools: readonly string[], why: string) => [
     `A fix could not be tried: it changes the code of ${listed(tools)}.`,
     `A changed tool runs only in a sandbox, where it can do no harm, and there is none: ${why}.`,
     'Install bubblewrap (on Linux), or accept the risk with --no-sandbox.',
+  ],
+  FIX_VARIABLE_MISSING: (names: readonly string[]) => [
+    `A fix could not be tried: it needs ${listed(names)}.`,
+    'The failed run ended before it read that, and it is not set here, or it looks like a secret.',
+    `Set it with --env, for example --env ${names[0] ?? 'NAME'}=value.`,
   ],
   FIX_POLICY_OBSERVES: () => [
     'The configuration does not allow applying fixes.',

@@ -67,7 +67,9 @@ const handler = {
   ownKeys(): string[] {
     const variables = active()
     if (variables === undefined) return Object.keys(env)
-    return [...(calledByAgent(handler.ownKeys) ? variables.names() : variables.peekNames())]
+    if (!calledByAgent(handler.ownKeys)) return [...variables.peekNames()]
+    for (const listener of readListeners) listener(undefined)
+    return [...variables.names()]
   },
   set(_object, key, value: unknown): boolean {
     const variables = active()
@@ -101,11 +103,21 @@ const handler = {
   },
 } satisfies ProxyHandler<NodeJS.ProcessEnv>
 
+/** Called with the name of each variable that the program reads; undefined if it lists all. */
+type ReadListener = (name: string | undefined) => void
+
+const readListeners: ReadListener[] = []
+
+export function onVariableRead(listener: ReadListener): void {
+  readListeners.push(listener)
+}
+
 const active = (): Environment | undefined => currentSession()?.environment
 
 function read(variables: Environment, name: string, trap: Function): string | undefined {
   if (!variables.knows(name) && (name.startsWith('RETAKE_') || !calledByAgent(trap)))
     return variables.peek(name)
+  for (const listener of readListeners) listener(name)
   return variables.get(name)
 }
 

@@ -9,6 +9,7 @@ import { callSite, nearestCaller } from '../kernel/call-site.js'
 import { errors, type RetakeError } from '../errors.js'
 import { currentSession } from '../kernel/scope.js'
 import { type BoundaryNote, noteBoundary } from './patching/note-boundary.js'
+import { beforeContact } from './patching/outside-contact.js'
 import { lookFirst, replaceClass, undoAll, type Undo } from './patching/patch.js'
 
 export const SERVER_LISTEN = 'net.Server.listen'
@@ -96,6 +97,7 @@ function refuse(
 ): Undo {
   return lookFirst(target, methodOf(name), () => {
     const session = currentSession()
+    if (session === undefined && target === dgram) beforeContact('datagram')
     if (session?.local === 'tape' || (session?.remote === 'tape' && name !== SERVER_LISTEN)) {
       const error = refusal(name)
       // A rerun that went live here would open a port and wait for requests.

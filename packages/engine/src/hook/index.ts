@@ -7,6 +7,7 @@ export type { BoundaryCheck, FileCall, SpawnOptions } from '../kernel/boundary-c
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
 export { install, installAbove } from '../boundaries/install.js'
 export type { FetchInput } from '../kernel/boundary-check.js'
+export { onVariableRead } from '../boundaries/environment.js'
 export { isRequest } from '../boundaries/network/fetch.js'
 export {
   dressLike,
@@ -16,7 +17,7 @@ export {
   undoAll,
   type Undo,
 } from '../boundaries/patching/patch.js'
-export { addOwnPackage, callSite } from '../kernel/call-site.js'
+export { addOwnPackage, callers, callSite } from '../kernel/call-site.js'
 export { closestName } from '../closest-name.js'
 export { RetakeError } from '../errors.js'
 export { natives } from '../kernel/natives.js'
@@ -32,6 +33,7 @@ export {
   currentSession,
   insideContext,
   insideTool,
+  isOwnWork,
   outsideRuns,
   type RunContext,
   toolOwner,

@@ -124,6 +124,22 @@ export function adoptSignalOrigin(
   if (origin?.site !== undefined && isInPackage()) origins.enterWith(origin)
 }
 
+export interface Callers {
+  /** Lines of the agent's code on the stack, nearest first, as `path:line:column`. */
+  readonly sites: readonly string[]
+  /** Whose code is nearest, apart from Node and Retake; undefined if there is only their code. */
+  readonly nearest: 'agent' | 'package' | undefined
+}
+
+export function callers(): Callers {
+  const frames = framesOf(capture(ALL_FRAMES, callers))
+  const sites = frames.flatMap((frame) => agentFrame([frame]) ?? [])
+  const files = frames.flatMap((frame) => frame.getFileName() || []).filter(isForeign)
+  const [first] = files
+  const nearest = first === undefined ? undefined : isPackage(first) ? 'package' : 'agent'
+  return { sites, nearest }
+}
+
 type Stack = { readonly stack?: unknown }
 type Frame = Pick<NodeJS.CallSite, 'getFileName' | 'getLineNumber' | 'getColumnNumber'>
 

@@ -224,8 +224,8 @@ export class Overlay {
       this.store.put(filePath, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
     else if (stat.isDirectory()) {
       // The owner must be able to work in it, because the overlay contains more than the agent may
-      // write.
-      disk.mkdirSync(own)
+      // write. Node's permission model may hide the folders above, which are then made as well.
+      disk.mkdirSync(own, { recursive: true })
       disk.chmodSync(own, (stat.mode & 0o7777) | 0o700)
       disk.utimesSync(own, stat.atime, stat.mtime)
     } else if (stat.isFile()) {

@@ -30,6 +30,8 @@ export interface CommonTask {
   readonly failure?: string
   /** Folder that this process may write, removed at its end. */
   readonly scratch?: string
+  /** URL of a module that is loaded when the boundaries are installed, before code of the run. */
+  readonly watch?: string
   /** Set for a run of `record()`: the process makes this call instead of running a program. */
   readonly call?: FunctionCall
 }

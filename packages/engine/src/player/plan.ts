@@ -54,6 +54,8 @@ export interface LiveRules {
   readonly refuse?: 'effects' | 'everything'
   /** Names of tools that may run anyway, for a process in a sandbox. */
   readonly runs?: readonly string[]
+  /** True if tools that run may use neither network nor processes: the sandbox does not confine them. */
+  readonly isolatesTools?: boolean
 }
 
 /** Outcome of the rules for live requests. */

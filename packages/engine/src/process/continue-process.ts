@@ -2,7 +2,7 @@ import { identifySession } from '../runs/run-identity.js'
 import { continueRun } from '../player/play.js'
 import type { Simulator } from '../player/plan.js'
 import { natives } from '../kernel/natives.js'
-import { forbidContact } from '../boundaries/patching/outside-contact.js'
+import { forbidContact, forbidContactInTools } from '../boundaries/patching/outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../plans/process-task.js'
 import { trustRecording } from '../runs/trusted-runs.js'
 import { FailFastWriter } from './fail-fast-writer.js'
@@ -20,6 +20,7 @@ export function continueProcess(
   const start = natives.performanceNow()
   // A second safeguard: with an offline tail, the session has no access to the outside.
   if (task.plan.tail === 'offline' || task.plan.live?.refuse === 'everything') forbidContact()
+  if (task.plan.live?.isolatesTools === true) forbidContactInTools()
   const { session, tape, settled, pinned, live, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
     onFailed: (error) => {

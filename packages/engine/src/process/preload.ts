@@ -27,6 +27,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   try {
     const startCall = task.mode === 'record' ? recordProcess(task, preloads) : await play(task)
     install()
+    if (task.watch !== undefined) await import(task.watch)
     await startCall?.()
   } catch (error) {
     stopWith(error, task.failure)

@@ -157,6 +157,7 @@ async function proveTape(
       env: options.env ?? {},
       nodeArgs: options.nodeArgs ?? [],
       stopped: deadline.signal,
+      watch: options.watch?.(),
       launch: options.sandbox?.(tape, false),
     })
     options.signal.throwIfAborted()

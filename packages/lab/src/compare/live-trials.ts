@@ -25,6 +25,8 @@ export interface LiveTrial extends Omit<FixTrial, 'broke' | 'pinnedToChanged' | 
   readonly changed?: { readonly requests: number; readonly edited: number }
   readonly tokens: number
   readonly difference?: string
+  /** Of the unchanged code: what it used. */
+  readonly uses?: readonly string[]
 }
 
 export interface LiveTrialOptions {
@@ -35,6 +37,8 @@ export interface LiveTrialOptions {
   readonly nodeArgs?: readonly string[]
   /** Confines the processes of trials. */
   readonly sandbox?: TrialLauncher | undefined
+  /** URL of a module that watches what the process uses. */
+  readonly watch?: (() => string) | undefined
   /** Where the project of a tape is now (default: as recorded, or the working directory). */
   readonly rootOf?: ((tape: Tape) => MovedRoot | undefined) | undefined
 }
@@ -46,7 +50,7 @@ export async function runTrial(
   plan: ContinuePlan,
   options: LiveTrialOptions,
 ): Promise<LiveTrial> {
-  const { oracle, signal, timeoutMs, env = {}, nodeArgs = [], sandbox } = options
+  const { oracle, signal, timeoutMs, env = {}, nodeArgs = [], sandbox, watch } = options
   using deadline = new Deadline({ ms: timeoutMs, signals: [signal] })
   if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true, mode: 0o700 })
   const continued = await continueAgent(recorded, plan, {
@@ -54,6 +58,7 @@ export async function runTrial(
     env,
     nodeArgs,
     stopped: deadline.signal,
+    watch: watch?.(),
     launch: sandbox?.(recorded, plan.live?.refuse !== 'everything'),
   }).catch((error: unknown) => {
     if (error instanceof RetakeError && error.code === 'REPLAY_WITHOUT_REPORT') return undefined
@@ -147,7 +152,12 @@ export class StoredTrials {
 
   /** Trials that say nothing about the agent are not stored, but repeated next time. */
   add(key: readonly unknown[], trial: LiveTrial): void {
-    if (trial.broke !== undefined || trial.notRun !== undefined) return
+    if (
+      trial.broke !== undefined ||
+      trial.notRun !== undefined ||
+      trial.missingVariables !== undefined
+    )
+      return
     this.#trials[hashOf(key)] = trial
     replacePrivateFile(this.#file, JSON.stringify({ version: 1, trials: this.#trials }))
   }

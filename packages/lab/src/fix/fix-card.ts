@@ -89,14 +89,20 @@ const candidateLines = (did: string, fixes: readonly JudgedFix[], { width }: Loo
 
 /** Requirements of fixes that could not be tried. */
 function missingLines({ result, noSandbox = '' }: FixOutcome, { width }: Look): string[] {
-  const tools = untriedFixes(result).flatMap(({ verdict }) => verdict.tools ?? [])
-  const { why, fix, code } = cliErrors.FIX_TOOL_NOT_RUN([...new Set(tools)], noSandbox)
+  const verdicts = untriedFixes(result).map(({ verdict }) => verdict)
+  const tools = new Set(verdicts.flatMap((verdict) => verdict.tools ?? []))
+  const variables = new Set(verdicts.flatMap((verdict) => verdict.variables ?? []))
+  const isWritten = verdicts.some(({ code }) => code === 'FIX_SANDBOX_MISSING')
   return [
+    ...(tools.size > 0 ? [cliErrors.FIX_TOOL_NOT_RUN([...tools], noSandbox)] : []),
+    ...(isWritten ? [cliErrors.FIX_SANDBOX_MISSING(noSandbox)] : []),
+    ...(variables.size > 0 ? [cliErrors.FIX_VARIABLE_MISSING([...variables])] : []),
+  ].flatMap(({ why, fix, code }) => [
     '',
     ...leadLines('  why  ', printable(why), width),
     ...leadLines('  fix  ', fix, width),
     `  code ${code}`,
-  ]
+  ])
 }
 
 /** Words of the claim for a fix. No fix was tried if candidates were only listed. */
@@ -132,7 +138,7 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
       return result.reason
     case 'untried': {
       const untried = untriedFixes(result).length
-      return `${rate} (${reason}). Changed tools run only in a sandbox, so ${untried} of ${plural(result.fixes.length, 'candidate')} did not run`
+      return `${rate} (${reason}). ${untried} of ${plural(result.fixes.length, 'candidate')} could not be tried`
     }
     case 'repaired':
     case 'workaround':

@@ -60,6 +60,8 @@ export interface FixSettings {
     readonly costUsd?: number
     readonly tokens: number
   }) => Promise<void>
+  /** Called once if a trial has no sandbox but needs one. True if it may run without. */
+  readonly confirmUnconfined: (why: string) => Promise<boolean>
   /** Like `confirm`, for the search for the cause. */
   readonly confirmSearch: FixSettings['confirm']
   readonly onProgress: (text: string) => void

@@ -1,6 +1,14 @@
 import { type Breakage, breakageText } from '../texts/breakage.js'
 import { inFolder, changedFiles, firstTouchOf, requireTrust } from '@retake/runner/agent'
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type {
@@ -11,11 +19,23 @@ import type {
   TrialSource,
 } from '../proof/prove-fixes.js'
 import { lossesOf, type RunBehaviour } from '../proof/losses.js'
-import type { FixCandidate } from '../proof/candidates.js'
+import { attemptsOf, missingVariables, namedVariables, useKey } from '../proof/attempts.js'
+import { ALL_VARIABLES, type Attempt, type Use } from '../proof/uses.js'
+import type { FixCandidate, SourceFile } from '../proof/candidates.js'
 import type { ContinuePlan } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
 import { diffRuns } from '@retake/tape/diff'
-import { attempt, clipText, defined, errorName, originOf, type Step, type Tape } from '@retake/tape'
+import {
+  attempt,
+  clipText,
+  defined,
+  environmentOnTape,
+  errorName,
+  namesOnTape,
+  originOf,
+  type Step,
+  type Tape,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines } from '@retake/tape/present'
 import { isSameAgent } from '../blame/siblings.js'
@@ -35,6 +55,7 @@ import { viewRun } from '@retake/runner/runs'
 import { tapeCopies } from '@retake/runner/tests'
 import type { FixSettings } from './fix-run.js'
 import { type AgentProject, ProjectCopy } from './project-copy.js'
+import { labEntry } from '../package-root.js'
 import { TrialSandbox } from './trial-sandbox.js'
 
 export interface ProcessTrialsOptions extends Pick<
@@ -47,6 +68,7 @@ export interface ProcessTrialsOptions extends Pick<
   | 'allowsUnconfined'
   | 'maxUsd'
   | 'confirm'
+  | 'confirmUnconfined'
   | 'onProgress'
 > {
   readonly tape: Tape
@@ -87,6 +109,13 @@ export class ProcessTrials implements TrialSource {
   /** For each candidate, a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
   #confirmed: Promise<void> | undefined
+  /** Settles to true if the user accepts trials without a sandbox. */
+  #accepted: Promise<boolean> | undefined
+  #isAccepted: boolean
+  readonly #sources: readonly SourceFile[]
+  /** What the unchanged code used in trials and on the tape; see `useKey`. */
+  readonly #baseline: Set<string>
+  #watched = 0
   #spentUsd = 0
   /** Number of trials run, without those stored by an earlier command. */
   runs = 0
@@ -107,8 +136,14 @@ export class ProcessTrials implements TrialSource {
       .filter((other) => isSameAgent(options.tape, other))
     // The permission model also refuses some of what ordinary code does.
     const isUnconfined = kind === 'permissions' && options.allowsUnconfined
+    this.#isAccepted = options.allowsUnconfined
+    this.#sources = options.project.sources()
+    this.#baseline = recordedReads(options.tape)
     if (kind !== undefined && !isUnconfined)
-      this.#sandbox = new TrialSandbox(this.folder, kind, alike)
+      this.#sandbox = new TrialSandbox(this.folder, kind, alike, {
+        given: new Set(Object.keys(options.env)),
+        named: namedVariables(this.#sources.map(({ text }) => text).join('\n')),
+      })
     const { folder } = options.project
     const control = this.#copyOf(undefined)
     this.#projectKey = hashOf(
@@ -167,21 +202,29 @@ export class ProcessTrials implements TrialSource {
     const { corpus, mayGoLive, maxUsd, onProgress } = this.options
     if (corpus.length === 0) return []
     onProgress(`${candidate.title}: ${corpus.length} passing runs`)
+    const watched = this.#watch()
     const verdicts = await checkCorpus(corpus, {
       ...this.options,
       ...this.#confined(candidate),
+      watch: watched.next,
       folder: this.folder,
       times: mayGoLive ? 1 : 0,
       liveTools: false,
       maxUsd: maxUsd === undefined ? undefined : maxUsd - this.#spentUsd,
       confirm: (estimate) => this.#confirm(estimate),
     })
-    return verdicts.map(({ tape, status, reason, output, costUsd = 0 }) => {
+    const attempts = this.#attemptsOf(
+      candidate,
+      corpus.map((each) => this.#open(each)),
+      watched.uses(),
+    )
+    return verdicts.map(({ tape, status, reason, output, costUsd = 0 }, index) => {
       this.#spentUsd += costUsd
       // Without an oracle for it, nothing says that another output is as good.
       const isBroken = status === 'same' && output !== undefined && !this.options.judgesOutput
       const result = isBroken ? 'breaks' : CORPUS_RESULTS[status]
-      return { tape, result, reason, ...defined({ output }) }
+      const own = index === 0 ? attempts : undefined
+      return { tape, result, reason, ...defined({ output, attempts: own }) }
     })
   }
 
@@ -217,7 +260,12 @@ export class ProcessTrials implements TrialSource {
       liveFrom ?? '',
     ]
     const known = stored.get([...key, mayGoLive])
-    if (known !== undefined) return asStored(asFixTrial(known, candidate))
+    if (known !== undefined) {
+      for (const use of known.uses ?? []) this.#baseline.add(use)
+      return asStored(asFixTrial(known, candidate))
+    }
+    if (candidate?.author === 'model' && !(await this.#mayRun(candidate, tape)))
+      return asFixTrial({ ...NOT_RUN, isUnconfined: true }, candidate)
     this.runs++
     const trial = await this.#runOnce(candidate, tape, liveFrom)
     stored.add([...key, mayGoLive], trial)
@@ -239,6 +287,7 @@ export class ProcessTrials implements TrialSource {
     const goesLive = liveFrom !== undefined || this.#goesLive.has(candidate?.id ?? tape.run.id)
     const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
     if (offline !== undefined && (offline.refused === undefined || !mayGoLive)) return offline
+    if (offline?.attempts !== undefined) return offline
     if (liveFrom === undefined) this.#goesLive.add(candidate?.id ?? tape.run.id)
     return this.#runLive(candidate, tape, liveFrom)
   }
@@ -281,6 +330,7 @@ export class ProcessTrials implements TrialSource {
       (file) => inCopy.has(file.path) || edited.has(file.path),
     )
     const until = firstTouchOf(tape, changed)
+    if (candidate !== undefined) await this.#mayRun(candidate, tape)
     const runs = this.#toolsThatRun(candidate, tape)
     const rerun =
       liveFrom === 'unpinned'
@@ -288,19 +338,32 @@ export class ProcessTrials implements TrialSource {
         : liveFrom === undefined
           ? planRerun(tape, { effects, runs, ...(until !== undefined && { until }) })
           : planFork(tape, { at: liveFrom, effects: 'served' })
-    const plan = { ...inFolder(rerun, path.join(this.folder, 'tapes')), isDiscarded: true, root }
+    const isolatesTools = runs.length > 0 && this.#sandbox?.kind === 'permissions'
+    const plan = {
+      ...inFolder(rerun, path.join(this.folder, 'tapes')),
+      isDiscarded: true,
+      root,
+      ...(isolatesTools && { live: { ...rerun.live, isolatesTools } }),
+    }
+    const watched = this.#watch()
+    const facts = (): Pick<LiveTrial, 'attempts' | 'uses' | 'missingVariables'> =>
+      this.#usesIn(candidate, tape, watched.uses())
     mkdirSync(path.join(this.folder, 'tapes'), { recursive: true })
     const startedMs = performance.now()
     try {
-      const trial = await runTrial(tape, plan, { ...this.options, ...this.#confined(candidate) })
+      const trial = await runTrial(tape, plan, {
+        ...this.options,
+        ...this.#confined(candidate),
+        watch: watched.next,
+      })
       const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
       const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
       const isUnpinned = liveFrom === 'unpinned'
       const replaced = live > 0 && !isUnpinned ? firstReplaced(tape, trial.tape, runs) : undefined
       const ms = Math.round(performance.now() - startedMs)
-      const blocked = this.#blocked(trial.tape)
+      const blocked = trial.verdict === 'pass' ? undefined : this.#blocked(trial.tape)
       if (blocked !== undefined)
-        return { ...trial, verdict: 'undefined', reason: '', broke: blocked, ms, live }
+        return { ...trial, verdict: 'undefined', reason: '', broke: blocked, ms, live, ...facts() }
       const served =
         trial.verdict === 'fail' && trial.difference === undefined && candidate !== undefined
           ? wrappedTools(tape).filter((name) => !runs.includes(name))
@@ -314,6 +377,7 @@ export class ProcessTrials implements TrialSource {
         ...trial,
         ms,
         live,
+        ...facts(),
         ...defined({
           liveFrom: isUnpinned ? liveFrom : replaced,
           notRun: notRun?.length === 0 ? undefined : notRun,
@@ -331,9 +395,83 @@ export class ProcessTrials implements TrialSource {
         throw error
       return {
         ...NOT_RUN,
+        ...facts(),
         broke: { code: 'not-started', what: explained.what, error: explained.code },
       }
     }
+  }
+
+  /** Gives each process a file for what it uses, and reads all of them. */
+  #watch(): { readonly next: () => string; readonly uses: () => Use[] } {
+    const files: string[] = []
+    return {
+      next: () => {
+        const file = path.join(this.folder, `uses-${++this.#watched}.jsonl`)
+        files.push(file)
+        return `${labEntry('watch-uses').href}?file=${encodeURIComponent(file)}`
+      },
+      uses: () =>
+        files.flatMap((file) =>
+          attempt(() => readFileSync(file, 'utf8'), '')
+            .split('\n')
+            .flatMap((line) => attempt(() => [JSON.parse(line) as Use], [])),
+        ),
+    }
+  }
+
+  #usesIn(
+    candidate: FixCandidate | undefined,
+    tape: Tape,
+    uses: readonly Use[],
+  ): Pick<LiveTrial, 'attempts' | 'uses' | 'missingVariables'> {
+    if (candidate === undefined) {
+      const keys = [...new Set(uses.map(useKey))]
+      for (const key of keys) this.#baseline.add(key)
+      return { uses: keys }
+    }
+    const missing = missingVariables(uses, this.#sources).filter(
+      (name) => !this.#baseline.has(useKey({ code: 'READ_VARIABLE', what: name })),
+    )
+    return defined({
+      attempts: this.#attemptsOf(candidate, [tape], uses),
+      missingVariables: missing.length === 0 ? undefined : missing,
+    })
+  }
+
+  #attemptsOf(
+    candidate: FixCandidate,
+    tapes: readonly Tape[],
+    uses: readonly Use[],
+  ): readonly Attempt[] | undefined {
+    const { project, env, tape } = this.options
+    const recorded = [tape, ...tapes]
+    const values = [
+      ...recorded.flatMap((each) =>
+        [...environmentOnTape(each).values()].map(({ value }) => value),
+      ),
+      ...Object.values(env),
+    ]
+    const found = attemptsOf({
+      uses,
+      edits: candidate.edits,
+      folders: [this.#copyOf(candidate).folder, project.recorded, project.folder],
+      baseline: this.#baseline,
+      knownText: [...this.#sources.map(({ text }) => text), ...values].join('\n'),
+      hosts: new Set(recorded.flatMap(hostsOn)),
+    })
+    return found.length === 0 ? undefined : found
+  }
+
+  /**
+   * True if the changed code may run here. Asks once to run it without a sandbox, if there is none
+   * and a model wrote it or it is the code of a tool.
+   */
+  async #mayRun(candidate: FixCandidate, tape: Tape): Promise<boolean> {
+    if (this.#sandbox !== undefined || this.#isAccepted) return true
+    if (candidate.author !== 'model' && editedTools(tape, candidate).length === 0) return true
+    const { why = '' } = TrialSandbox.kindFor(this.options.tape)
+    this.#isAccepted = await (this.#accepted ??= this.options.confirmUnconfined(why))
+    return this.#isAccepted
   }
 
   #behaviourOf(tape: Tape): RunBehaviour {
@@ -350,25 +488,33 @@ export class ProcessTrials implements TrialSource {
   /** Why a trial says nothing: Node's permission model refused something that the program did. */
   #blocked(file: string | undefined): Breakage | undefined {
     if (this.#sandbox?.kind !== 'permissions' || file === undefined) return undefined
-    const { error } = viewRun(openTape(file)).exit ?? {}
-    if (error?.code !== 'ERR_ACCESS_DENIED') return undefined
-    return { code: 'refused-by-node', message: error.message.split('\n')[0] ?? '' }
+    const tape = openTape(file)
+    const inTools = [...tape.events()].flatMap((event) => {
+      const call = event.type === 'result' ? tape.event(event.op) : undefined
+      const isTool = call?.type === 'call' && call.kind === 'tool'
+      return isTool && event.type === 'result' ? (event.error ?? []) : []
+    })
+    const error = [viewRun(tape).exit?.error, ...inTools].find(
+      (each) => each?.code === 'ERR_ACCESS_DENIED',
+    )
+    return error && { code: 'refused-by-node', message: error.message.split('\n')[0] ?? '' }
   }
 
   #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
     const copy = this.#copyOf(candidate)
     const isWritten = candidate?.author === 'model'
-    if (isWritten && this.#sandbox === undefined && !this.options.allowsUnconfined)
+    if (isWritten && this.#sandbox === undefined && !this.#isAccepted)
       throw cliErrors.FIX_SANDBOX_MISSING(TrialSandbox.kindFor(this.options.tape).why ?? '')
     return { rootOf: copy.rootOf, sandbox: this.#sandbox?.launcher(copy) }
   }
 
-  /** Edited tools run only without network, where they can do no harm, unless the user accepts it. */
+  /**
+   * Edited tools run only without network, where they can do no harm, unless the user accepts it.
+   * Node's permission model confines files, processes, threads and add-ons; the engine refuses the
+   * network.
+   */
   #toolsThatRun(candidate: FixCandidate | undefined, tape: Tape): string[] {
-    const mayRun =
-      this.#sandbox === undefined
-        ? this.options.allowsUnconfined
-        : this.#sandbox.kind !== 'permissions'
+    const mayRun = this.#sandbox !== undefined || this.#isAccepted
     return candidate === undefined || !mayRun ? [] : editedTools(tape, candidate)
   }
 
@@ -448,7 +594,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
-  const { output, losses, attempts } = trial
+  const { output, losses, attempts, isUnconfined, missingVariables } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -468,10 +614,31 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       output,
       losses,
       attempts,
+      isUnconfined,
+      missingVariables,
       broke: isOwnFault ? undefined : broke,
     }),
   }
 }
+
+/** Variables on a tape, as uses of the unchanged code. */
+function recordedReads(tape: Tape): Set<string> {
+  const names = [...environmentOnTape(tape).keys()]
+  const listed = namesOnTape(tape) === undefined ? [] : [ALL_VARIABLES]
+  return new Set([...names, ...listed].map((what) => useKey({ code: 'READ_VARIABLE', what })))
+}
+
+/** Addresses on a tape, with and without port. */
+const hostsOn = (tape: Tape): string[] =>
+  [...tape.events()].flatMap((event) => {
+    if (event.type === 'call' && event.kind === 'dns') return [event.title ?? '']
+    if (event.type === 'socket')
+      return [event.path ?? '', event.host ?? '', `${event.host}:${event.port}`]
+    if (event.type !== 'request' || !URL.canParse(event.url)) return []
+    const { hostname, port, protocol } = new URL(event.url)
+    const host = hostname.replace(/^\[(.*)\]$/, '$1')
+    return [host, `${host}:${port || (protocol === 'http:' ? 80 : 443)}`]
+  })
 
 /** Characters of an output that a result contains. */
 const OUTPUT_MAX = 4000

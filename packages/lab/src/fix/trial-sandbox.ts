@@ -55,6 +55,14 @@ export class TrialSandbox {
     readonly kind: SandboxKind,
     /** Passing runs, because a run that failed early may not name its models and keys. */
     readonly alike: readonly Tape[],
+    /** Variables that the user set for trials, and names that the unchanged code reads. */
+    readonly variables: {
+      readonly given: ReadonlySet<string>
+      readonly named: ReadonlySet<string>
+    } = {
+      given: new Set(),
+      named: new Set(),
+    },
   ) {}
 
   /** The best sandbox for trials of a run here, or why there is none. */
@@ -84,7 +92,7 @@ export class TrialSandbox {
       const confine = isIsolated ? this.#isolated : this.#permitted
       const start: Launch['start'] = (file, args, options, own) => {
         const tapes = [tape, ...this.alike]
-        const env = scrubbed(tapes, options.env ?? {}, isLive)
+        const env = this.#scrubbed(tapes, options.env ?? {}, isLive)
         const { cwd = copy.folder } = options
         // A branch is read with its folder, which contains its ancestors.
         const tapePath = path.resolve(tape.path)
@@ -170,6 +178,27 @@ export class TrialSandbox {
     return file
   }
 
+  /**
+   * Keeps only variables on the tapes, those that the user set, and plain ones that the unchanged code
+   * names, because the failed run may have ended before it read them. Secrets are placeholders, except
+   * in a live trial.
+   */
+  #scrubbed(tapes: readonly Tape[], env: NodeJS.ProcessEnv, isLive: boolean): NodeJS.ProcessEnv {
+    const { given, named: inCode } = this.variables
+    // The first tape is the one that is tried.
+    const named = new Map(tapes.toReversed().flatMap((tape) => [...environmentOnTape(tape)]))
+    const left: NodeJS.ProcessEnv = {}
+    for (const [name, value = ''] of Object.entries(env)) {
+      const read = named.get(name)
+      const isNeeded = NEEDED.test(name) || given.has(name)
+      if (read === undefined && !isNeeded && !inCode.has(name)) continue
+      const isSecret = read?.isSecret === true || (!isNeeded && containsSecret(name, value))
+      if (!isSecret || (isLive && read !== undefined)) left[name] = value
+      else if (read?.value) left[name] = read.value
+    }
+    return left
+  }
+
   close(): void {
     for (const server of this.#servers) server.close()
   }
@@ -215,23 +244,4 @@ export function modelEndpoints(tapes: readonly Tape[]): ModelAddress[] {
     found.set(`${host}:${number}`, { host, port: number, isEncrypted })
   }
   return [...found.values()]
-}
-
-/** Keeps only variables on the tapes. Secrets are placeholders, except in a live trial. */
-function scrubbed(
-  tapes: readonly Tape[],
-  env: NodeJS.ProcessEnv,
-  isLive: boolean,
-): NodeJS.ProcessEnv {
-  // The first tape is the one that is tried.
-  const named = new Map(tapes.toReversed().flatMap((tape) => [...environmentOnTape(tape)]))
-  const left: NodeJS.ProcessEnv = {}
-  for (const [name, value = ''] of Object.entries(env)) {
-    const read = named.get(name)
-    if (read === undefined && !NEEDED.test(name)) continue
-    const isSecret = read?.isSecret === true || (!NEEDED.test(name) && containsSecret(name, value))
-    if (!isSecret || (isLive && read !== undefined)) left[name] = value
-    else if (read?.value) left[name] = read.value
-  }
-  return left
 }

@@ -1,7 +1,7 @@
 import { defined } from '@retake/tape'
 import { confidenceSequence } from '../search/stats.js'
 import type { FixCandidate, FixContext } from './candidates.js'
-import { type Attempt } from './attempts.js'
+import { type Attempt } from './uses.js'
 import { type Claim, claimOf } from './claims.js'
 import type { Loss } from './losses.js'
 import { type Refusal, reviewEdit, type RunLiteral } from './review-edit.js'
@@ -48,6 +48,10 @@ export interface FixTrial {
   readonly ms: number
   /** True if the result comes from an earlier trial: it counts as evidence, but not as a fork. */
   readonly isStored?: boolean
+  /** Set if the code was not run: a model wrote it, and there is no sandbox. */
+  readonly isUnconfined?: boolean
+  /** Variables that the project needs from here on, that the failed run did not read, and that are not set. */
+  readonly missingVariables?: readonly string[]
 }
 
 export interface CorpusResult {
@@ -56,6 +60,7 @@ export interface CorpusResult {
   readonly reason?: string
   /** Set if it prints something else: the first line that differs. */
   readonly output?: { readonly before: string; readonly after: string }
+  readonly attempts?: readonly Attempt[]
 }
 
 /** A copy of the failed run in which values are changed everywhere. */
@@ -148,9 +153,10 @@ export interface FixVerdict {
   readonly refusals?: readonly Refusal[]
   /** A variant of the run that it does not repair. */
   readonly failedProbe?: Probe
-  /** Of an untried fix: why, and the tools that it changes. */
-  readonly code?: 'FIX_TOOL_NOT_RUN'
+  /** Of an untried fix: why, and the tools that it changes or the variables that it needs. */
+  readonly code?: 'FIX_TOOL_NOT_RUN' | 'FIX_SANDBOX_MISSING' | 'FIX_VARIABLE_MISSING'
   readonly tools?: readonly string[]
+  readonly variables?: readonly string[]
 }
 
 export interface JudgedFix {
@@ -238,6 +244,8 @@ export class FixProof {
   #forks = 0
   #ms = 0
   #costUsd: number | undefined
+  /** Of all trials with the current candidate. */
+  #attempts: readonly Attempt[] = []
   /** Reason for ending early. */
   #cutShort: string | undefined
 
@@ -336,6 +344,7 @@ export class FixProof {
 
   async #judge(candidate: FixCandidate): Promise<Judged> {
     const fixed = new Arm()
+    this.#attempts = []
     const evidence: CollectedEvidence = { fixed, before: this.#forks }
     const judged = (
       status: FixVerdict['status'],
@@ -349,7 +358,7 @@ export class FixProof {
 
     try {
       const trials = await this.#tryFixed(candidate, fixed)
-      if (fixed.attempts.length > 0) return judged('rejected', ATTEMPTED)
+      if (this.#attempts.length > 0) return judged('rejected', ATTEMPTED)
       if (trials?.status === 'untried')
         return this.#conclude(candidate, { ...evidence, fixed: new Arm() }, trials, 1)
       if (trials !== undefined) return judged(trials.status, trials.reason)
@@ -378,6 +387,7 @@ export class FixProof {
 
       for (const check of this.#checks) {
         const why = await check(candidate, evidence)
+        if (this.#attempts.length > 0) return judged('rejected', ATTEMPTED)
         if (why !== undefined)
           return judged('rejected', why, 1, defined({ failedProbe: evidence.failedProbe }))
       }
@@ -410,6 +420,19 @@ export class FixProof {
           reason: `It changes the code of ${trial.notRun.join(', ')}, which runs only in a sandbox.`,
           code: 'FIX_TOOL_NOT_RUN',
           tools: trial.notRun,
+        }
+      if (trial.isUnconfined === true)
+        return {
+          status: 'untried',
+          reason: 'A model wrote it, and there is no sandbox to run it in.',
+          code: 'FIX_SANDBOX_MISSING',
+        }
+      if (trial.missingVariables !== undefined && trial.verdict !== 'pass')
+        return {
+          status: 'untried',
+          reason: `It needs ${trial.missingVariables.join(', ')}, which the failed run did not read and which is not set.`,
+          code: 'FIX_VARIABLE_MISSING',
+          variables: trial.missingVariables,
         }
       // A call refused before anything was sent is refused every time.
       const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)
@@ -522,6 +545,7 @@ export class FixProof {
     async (candidate, evidence) => {
       this.#checkLimits({ isFork: false })
       const corpus = (evidence.corpus = await this.source.corpus(candidate))
+      this.#note(corpus.flatMap(({ attempts = [] }) => attempts))
       const broken = corpus.filter(({ result }) => result === 'breaks')
       const [first] = broken
       return (
@@ -579,10 +603,16 @@ export class FixProof {
   async #draw(trial: () => Promise<FixTrial>): Promise<FixTrial> {
     this.#checkLimits({ isFork: true })
     const result = await trial()
+    this.#note(result.attempts)
     if (result.isStored !== true) this.#forks++
     this.#ms += result.ms
     if (result.costUsd !== undefined) this.#costUsd = (this.#costUsd ?? 0) + result.costUsd
     return result
+  }
+
+  /** The first trial with attempts says enough. */
+  #note(attempts: readonly Attempt[] = []): void {
+    if (this.#attempts.length === 0) this.#attempts = attempts
   }
 
   #checkLimits({ isFork }: { readonly isFork: boolean }): void {
@@ -632,7 +662,7 @@ export class FixProof {
       probes: collected.probes ?? NO_TRIALS,
       isOracleGiven: this.options.isOracleGiven === true,
       losses: [...(collected.losses ?? []), ...fixed.losses],
-      attempts: fixed.attempts,
+      attempts: this.#attempts,
       literals: collected.literals ?? [],
       ...(fixed.output !== undefined && { output: fixed.output }),
       opposites: collected.opposites ?? NO_TRIALS,
@@ -724,7 +754,6 @@ class Arm {
   /** Of the last trial that passed. */
   output: TrialOutput | undefined
   losses: readonly Loss[] = []
-  attempts: readonly Attempt[] = []
   /** The earliest step of all trials. */
   liveFrom: string | undefined
   #live = 0
@@ -754,7 +783,6 @@ class Arm {
     if (trial.verdict === 'pass' && trial.output !== undefined) this.output = trial.output
     // A loss in any trial counts.
     if (this.losses.length === 0) this.losses = trial.losses ?? []
-    if (this.attempts.length === 0) this.attempts = trial.attempts ?? []
     this.liveFrom ??= trial.liveFrom
     if (Number(trial.liveFrom) < Number(this.liveFrom)) this.liveFrom = trial.liveFrom
   }
@@ -839,8 +867,7 @@ const statusReason = (
     return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
   if (status === 'flaky')
     return `${rate} runs of the unchanged code failed, and no candidate is clearly better.`
-  if (status === 'untried')
-    return `The run fails ${rate} times. A change of a tool was not tried, because there is no sandbox.`
+  if (status === 'untried') return `The run fails ${rate} times. A change could not be tried.`
   return `The run fails ${rate} times, and none of ${fixes.length} candidates repairs it.`
 }
 

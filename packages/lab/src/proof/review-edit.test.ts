@@ -72,6 +72,14 @@ describe('a change by a model is refused for', () => {
     ['a removed error', "if (bad) throw new Error('bad')", 'if (bad) { use() }', 'CHECK_REMOVED'],
     ['a removed assertion', 'assert(a === 1)\nuse()', 'use()', 'CHECK_REMOVED'],
     ['code from text', 'use()', "eval('use()')", 'CODE_FROM_TEXT'],
+    ['a module by a computed name', 'use()', 'await import(name)', 'CODE_FROM_TEXT'],
+    ['a module required by a computed name', 'use()', "require('child_' + a)", 'CODE_FROM_TEXT'],
+    ['processes', 'use()', "import { spawn } from 'node:child_process'", 'MODULE_ADDED'],
+    ['threads', 'use()', "const { Worker } = require('worker_threads')", 'MODULE_ADDED'],
+    ['datagrams', 'use()', "await import('node:dgram')", 'MODULE_ADDED'],
+    ['a debugger', 'use()', "export * from 'node:inspector/promises'", 'MODULE_ADDED'],
+    ['another class for all', 'use()', 'Error.prepareStackTrace = () => []', 'GLOBAL_REPLACED'],
+    ['a member of the process', 'use()', 'process.emit = () => {}', 'GLOBAL_REPLACED'],
   ])('%s', (_what, before, after, code) => {
     expect(refusalCodes(before, after)).toContain(code)
   })
@@ -91,11 +99,20 @@ describe('a change by a model is refused for', () => {
     'package-lock.json',
     'retake.config.json',
     '.github/workflows/ci.yml',
+    'policies/refunds.policy.yaml',
+    'node_modules/openai/index.mjs',
     '.env',
   ])('a change of %s', (path) => {
     const { refusals } = reviewEdit(change('a', 'b', { path }), context())
     expect(refusals).toMatchObject([{ code: 'PROTECTED_FILE', at: path }])
   })
+})
+
+test('a module that the code has already, or a harmless one, may be used', () => {
+  const before = "import { spawn } from 'node:child_process'\nuse(spawn)"
+  expect(refusalCodes(before, before.replace('use(spawn)', 'use(spawn, 1)'))).toEqual([])
+  expect(refusalCodes('use()', "import path from 'node:path'\nuse(path)")).toEqual([])
+  expect(refusalCodes('use()', "const { x } = await import('./x.mjs')\nuse(x)")).toEqual([])
 })
 
 test('a moved or changed throw is not a removed check', () => {

@@ -2,8 +2,10 @@ import { attempt } from '@retake/tape'
 import type { FileEdit, FixCandidate, FixContext } from './candidates.js'
 import { type ConstantValue, constantValue } from './constant-values.js'
 import { type AddedNodes, finding, located, newNodes } from './edit-findings.js'
+import { computedModules, escapingModules, replacedParts } from './escapes.js'
 import type { Loss } from './losses.js'
 import { processMembers } from './process-members.js'
+import { isProtected } from './protected-files.js'
 import { ParsedSource, type SyntaxNode } from './source-text.js'
 import { writtenLosses } from './written-losses.js'
 
@@ -19,6 +21,10 @@ export interface Refusal {
     /** Text that the oracle expects is written as it is. */
     | 'EXPECTED_TEXT_WRITTEN'
     | 'CODE_FROM_TEXT'
+    /** A module with which code leaves the process or the reach of the recorder. */
+    | 'MODULE_ADDED'
+    /** A function or class of JavaScript or Node is replaced for the whole program. */
+    | 'GLOBAL_REPLACED'
   readonly at: string
   readonly text: string
 }
@@ -34,10 +40,6 @@ export interface EditReview {
   readonly losses: readonly Loss[]
   readonly literals: readonly RunLiteral[]
 }
-
-/** Files that say what is right, or what may run. */
-const PROTECTED =
-  /(?:^|\/)(?:tests?|__tests__|spec)\/|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|\/)(?:package(?:-lock)?\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|tsconfig[^/]*\.json|\.npmrc|\.env[^/]*|\.git[^/]*|retake\.config\.[^/]+|(?:vitest|jest|eslint)\.config\.[^/]+)$|(?:^|\/)\.(?:github|husky|retake|vscode)\//
 
 /**
  * Reads a change without running it: what it drops, what it may not do, and which values of the
@@ -56,7 +58,7 @@ export function reviewEdit(candidate: FixCandidate, context: FixContext): EditRe
 
 function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): EditReview {
   const { path, before = '', after } = edit
-  if (isWritten && PROTECTED.test(path.replaceAll('\\', '/')))
+  if (isWritten && isProtected(path))
     return {
       refusals: [{ code: 'PROTECTED_FILE', at: path, text: path }],
       losses: [],
@@ -112,7 +114,11 @@ function refusalsOf(
     ),
     ...added(exitCodes).map((node) => finding('EXIT_CODE_CHANGED', node)),
     ...added(ends).map((node) => finding('EARLY_EXIT', node)),
-    ...added(runsText).map((node) => finding('CODE_FROM_TEXT', node)),
+    ...[...added(runsText), ...added(computedModules)].map((node) =>
+      finding('CODE_FROM_TEXT', node),
+    ),
+    ...added(escapingModules).map((node) => finding('MODULE_ADDED', node)),
+    ...added(replacedParts).map((node) => finding('GLOBAL_REPLACED', node)),
     ...added((source) => writtenTexts(source, old, oracleText)).map((node) =>
       finding('EXPECTED_TEXT_WRITTEN', node),
     ),

@@ -1,4 +1,4 @@
-import type { Attempt } from '../proof/attempts.js'
+import { ALL_VARIABLES, type Attempt } from '../proof/uses.js'
 import type { Claim } from '../proof/claims.js'
 import type { Loss } from '../proof/losses.js'
 import type { FixEvidence, JudgedFix } from '../proof/prove-fixes.js'
@@ -56,6 +56,10 @@ export function refusalText({ code, at: location, text }: Refusal): string {
       return `it writes the expected result itself at ${at(location, text)}`
     case 'CODE_FROM_TEXT':
       return `it runs code from text at ${at(location, text)}`
+    case 'GLOBAL_REPLACED':
+      return `it replaces a part of JavaScript or Node at ${at(location, text)}`
+    case 'MODULE_ADDED':
+      return `it uses a module that a fix may not use at ${at(location, text)}`
   }
 }
 
@@ -63,6 +67,8 @@ export function attemptText({ code, what }: Attempt): string {
   switch (code) {
     case 'WRITE':
       return `it tried to write ${what}, outside the project`
+    case 'WRITE_PROTECTED':
+      return `it tried to write ${what}, which decides what is right or may run`
     case 'SPAWN':
       return `it tried to start ${what}`
     case 'LISTEN':
@@ -70,7 +76,9 @@ export function attemptText({ code, what }: Attempt): string {
     case 'CONNECT':
       return `it tried to reach ${what}`
     case 'READ_VARIABLE':
-      return `it tried to read the variable ${what}`
+      return what === ALL_VARIABLES
+        ? 'it tried to list all environment variables'
+        : `it tried to read the variable ${what}`
   }
 }
 

@@ -255,6 +255,7 @@ async function readFixSettings(
     savesTape: !options.flag('no-test') && !options.flag('dry-run'),
     env: options.variables(),
     nodeArgs: options.texts('node-arg'),
+    confirmUnconfined: (why) => confirmUnconfined(why, listeners.onNote),
     confirmSearch: async (estimate) => {
       if (!options.flag('yes')) await confirmCost(estimate)
     },
@@ -267,6 +268,14 @@ async function readFixSettings(
       if (!options.flag('yes')) await confirmCost(estimate)
     },
   }
+}
+
+/** Without a terminal, the answer is no. */
+async function confirmUnconfined(why: string, onNote: (text: string) => void): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false
+  onNote(`Trials of this fix have no sandbox: ${why}. They run in a copy of the project.`)
+  const answer = await promptOnTerminal((prompt) => prompt('Run them without a sandbox? [y/N] '))
+  return /^y/i.test(answer)
 }
 
 /** `200` trials, or `$0.50`. */

@@ -365,6 +365,8 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
 export interface ContinueOptions extends Partial<AgentOptions> {
   readonly nodeArgs?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** URL of a module that is loaded before code of the run. */
+  readonly watch?: string | undefined
 }
 
 export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
@@ -399,6 +401,7 @@ export async function continueAgent(
       mode: 'continue',
       plan: branch && code ? { ...plan, branch: { ...branch, code } } : plan,
       report: inside('report.json'),
+      ...(options.watch !== undefined && { watch: options.watch }),
       ...(plan.isDiscarded !== true && { trustedRuns: trustedRunsFile() }),
     }),
     { nodeArgs: options.nodeArgs },

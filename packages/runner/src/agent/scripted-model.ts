@@ -8,17 +8,31 @@ import type {
 } from '@retake/engine/testing'
 import type { AgentStart } from './agent-process.js'
 
+/** Range of a delay in milliseconds, for the first lane and for the second. */
+const RECORDED_DELAYS = [
+  [100, 150],
+  [250, 320],
+] as const
+/** Dozens of forks are started, in which nobody watches the answers arrive. */
+const SHORT_DELAYS = [
+  [1, 5],
+  [40, 50],
+] as const
+
 /**
  * Serves a model on the loopback, so that the demo needs no key. Answers by rules, with random
- * delays like those of a real model.
+ * delays: like those of a real model, or short ones for forks.
  */
-export async function startScriptedModel(port = 0): Promise<ModelServer> {
+export async function startScriptedModel(
+  port = 0,
+  delays: typeof RECORDED_DELAYS | typeof SHORT_DELAYS = RECORDED_DELAYS,
+): Promise<ModelServer> {
   const { startModelServer } = await import('@retake/engine/testing')
   const answer = ({ messages }: ModelRequest): ScriptedAnswer => {
     const isPolicy = messages[0]?.text.includes('search_policy') === true
     // The policy arrives first, so that steps have the same numbers in every recording.
-    const delayMs = isPolicy ? randomInt(100, 150) : randomInt(250, 320)
-    return { ...reply(messages), delayMs }
+    const [least, most] = delays[isPolicy ? 0 : 1]
+    return { ...reply(messages), delayMs: randomInt(least, most) }
   }
   return startModelServer({ port, answer })
 }
@@ -65,9 +79,10 @@ export async function openDemoModel({
   if (!isServed || !DEMO_PATH.test(path.resolve(cwd, entry)))
     return { env, [Symbol.asyncDispose]: () => Promise.resolve() }
   const port = Number(recordedPort ?? lastPort)
-  const startElsewhere = () => (known === undefined ? startScriptedModel() : undefined)
+  const startElsewhere = () =>
+    known === undefined ? startScriptedModel(0, SHORT_DELAYS) : undefined
   const shared = models.get(port) ?? {
-    model: startScriptedModel(port).catch(startElsewhere),
+    model: startScriptedModel(port, SHORT_DELAYS).catch(startElsewhere),
     users: 0,
   }
   models.set(port, shared)
