@@ -113,8 +113,8 @@ class PlantedTrials implements TrialSource {
     return this.#world.fixes.some(({ probes }) => probes !== undefined) ? [PROBE] : []
   }
 
-  async probe(given: FixCandidate): Promise<FixTrial> {
-    return this.#trial(this.#fixOf(given).probes ?? 1, 0)
+  async probe(given: FixCandidate | undefined): Promise<FixTrial> {
+    return this.#trial(given === undefined ? 0 : (this.#fixOf(given).probes ?? 1), 0)
   }
 
   async opposite(given: FixCandidate): Promise<FixTrial> {
