@@ -1,4 +1,9 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { block, projectWith } from './fix-project.js'
 
 /** The model answers `c9=gold`, and the agent expects a semicolon. */
@@ -68,4 +73,96 @@ test('a failure without values that could be changed stays a repair of this run'
     code: 7,
     result: { claim: 'this-run', fixes: [{ evidence: { probes: { trials: 0 } } }] },
   })
+}, 600_000)
+
+/** Ignores how many pieces were ordered. `order` reads the order. */
+const totalOf = (order: string) => `
+import { readFileSync } from 'node:fs'
+const id = process.argv[2]
+const order = ${order}
+const total = order.lines.reduce((sum, line) => sum + line.price, 0)
+console.log('ORDER', order.id, 'costs', total)
+`
+const ORDER = {
+  id: 'o9',
+  lines: [
+    { price: 2, count: 3 },
+    { price: 5, count: 1 },
+  ],
+}
+const SUM = '(sum, line) => sum + line.price, 0)'
+const priced = block(SUM, '(sum, line) => sum + line.price * line.count, 0)')
+const forThisOrder = block(SUM, "$& + (id === 'o9' ? 4 : 0)".replace('$&', SUM))
+const oracle = ['--oracle', 'stdout:/ORDER o9 costs 11$/']
+
+test('an expected text changes with the variant, and the model sees what a server answered', async () => {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(ORDER))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const source = totalOf("await (await fetch(process.env.SHOP + '/orders/' + id)).json()")
+  const { retake, fix, env, patches, prompts } = await projectWith([], source)
+  env['SHOP'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await retake('record', 'agent.mjs', 'o9')
+  patches.push(forThisOrder, priced)
+  const found = await fix(...options, ...oracle)
+  expect(found, found.said).toMatchObject({
+    code: 6,
+    result: {
+      claim: 'this-kind',
+      fixes: [
+        { evidence: { probes: { passed: 1 }, output: { stdout: 'ORDER o9 costs 11\n' } } },
+        { verdict: { failedProbe: { changes: [{ from: 'o9', to: 'o8' }] } } },
+      ],
+    },
+  })
+  expect(prompts[0]).toContain('/orders/o9')
+  expect(prompts[0]).toContain(`status 200\n${JSON.stringify(ORDER)}`)
+}, 600_000)
+
+test('a variant also changes the files that the run read', async () => {
+  const source = totalOf(
+    "JSON.parse(readFileSync('orders.json', 'utf8')).find((each) => each.id === id)",
+  )
+  const { folder, retake, fix, patches } = await projectWith([], source)
+  await writeFile(join(folder, 'orders.json'), JSON.stringify([ORDER]))
+  await retake('record', 'agent.mjs', 'o9')
+  patches.push(priced)
+  const found = await fix(...options, ...oracle)
+  expect(found, found.said).toMatchObject({
+    code: 6,
+    result: { fixes: [{ evidence: { probes: { trials: 1, passed: 1 } } }] },
+  })
+}, 600_000)
+
+test('after a special case in its last answer, the model may answer once more', async () => {
+  const { retake, fix, next, patches } = await projectWith([], planOf('process.argv[2]'))
+  next.push('c9=gold')
+  await retake('record', 'agent.mjs', 'c9')
+  patches.push('I do not know.', 'I do not know.', SPECIAL, RIGHT)
+  const found = await fix(...options)
+  expect(found, found.said).toMatchObject({ code: 6, model: { requests: 4 } })
+}, 600_000)
+
+test('a workaround of a rule lets the model look for a fix that loses nothing', async () => {
+  const source = `
+import { readFileSync } from 'node:fs'
+const { basket } = JSON.parse(readFileSync('basket.json', 'utf8'))
+console.log('PIECES', basket.pieces.length)
+`
+  const { folder, retake, fix, patches, prompts } = await projectWith([], source)
+  await writeFile(join(folder, 'basket.json'), '{"basket":{"contents":["b7","b8"]}}')
+  await retake('record', 'agent.mjs')
+  expect(await fix('last', '--no-ai')).toMatchObject({ code: 8 })
+  patches.push(block('basket.pieces.length', 'basket.contents.length'))
+  const found = await fix(...options)
+  expect(found, found.said).toMatchObject({ result: { status: 'repaired' } })
+  expect(found.result?.fixes[0]).toMatchObject({
+    candidate: { author: 'model' },
+    evidence: { losses: [] },
+  })
+  expect(prompts[0]).toContain('With this change the run passes, but it loses something')
+  expect(prompts[0]).toContain('A constant replaces a missing value at agent.mjs:4')
 }, 600_000)

@@ -70,6 +70,16 @@ export function verdictReason({ verdict, evidence }: JudgedFix): string {
   return facts.length === 0 ? reason : `${reason} ${sentence(facts)}`
 }
 
+/** Why a change is not good enough, for whoever writes the next one. */
+export function rejectionReason(fix: JudgedFix): string {
+  const losses = fix.evidence.losses.map(lossText)
+  const isWorkaround = fix.verdict.status === 'workaround'
+  return [
+    ...(isWorkaround ? [] : [verdictReason(fix)]),
+    ...(losses.length > 0 ? [sentence(losses)] : []),
+  ].join(' ')
+}
+
 const sentence = (facts: readonly string[]): string => {
   const text = facts.join('; ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
