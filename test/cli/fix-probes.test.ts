@@ -4,7 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { run } from '../support/run-retake.mjs'
 import { block, projectWith } from './fix-project.js'
+import { cli } from './workspace.js'
 
 /** The model answers `c9=gold`, and the agent expects a semicolon. */
 const planOf = (customer: string) => `
@@ -74,6 +76,35 @@ test('a failure without values that could be changed stays a repair of this run'
     result: { claim: 'this-run', fixes: [{ evidence: { probes: { trials: 0 } } }] },
   })
 }, 600_000)
+
+/** The same agent, with the customer from elsewhere and the answer as a stream. */
+const streamed = planOf('process.env.CUSTOMER ?? readFileSync(0, "utf8").trim()')
+  .replace("import OpenAI from 'openai'", "import { readFileSync } from 'node:fs'\n$&")
+  .replace('const { choices } = await', 'const stream = await')
+  .replace("'gpt-4o-mini', messages", "'gpt-4o-mini', messages, stream: true")
+  .replace(
+    'const [, plan] = choices[0].message.content',
+    "let text = ''\nfor await (const { choices } of stream) text += choices[0]?.delta.content ?? ''\nconst [, plan] = text",
+  )
+
+test.each(['a variable', 'standard input'])(
+  'a value from %s is changed, also in a streamed answer',
+  async (from) => {
+    const { folder, fix, next, patches, env } = await projectWith([], streamed)
+    next.push('For customer c9, the plan is c9=gold')
+    const isVariable = from === 'a variable'
+    if (isVariable) env['CUSTOMER'] = 'c9'
+    const input = isVariable ? {} : { input: 'c9\n' }
+    await run(process.execPath, [cli, 'record', 'agent.mjs'], folder, { env, ...input })
+    patches.push(block("text.split(';')", "text.split('=')"))
+    const found = await fix(...options)
+    expect(found, found.said).toMatchObject({
+      code: 6,
+      result: { fixes: [{ evidence: { probes: { trials: 1, passed: 1 } } }] },
+    })
+  },
+  600_000,
+)
 
 /** Ignores how many pieces were ordered. `order` reads the order. */
 const totalOf = (order: string) => `

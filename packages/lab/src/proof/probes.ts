@@ -301,7 +301,7 @@ function withOtherLetters(value: string, { isFirst = false } = {}): string[] {
 
 // ── Substitution ────────────────────────────────────────────────────────────
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
 /** Letters and digits continue a word, unless they are part of an escape: `\nc9`, `%20c9`. */
 const BEFORE = '(?:(?<![A-Za-z0-9])|(?<=\\\\[bfnrt])|(?<=\\\\u[0-9a-fA-F]{4})|(?<=%[0-9a-fA-F]{2}))'
