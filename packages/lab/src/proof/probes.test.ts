@@ -34,6 +34,13 @@ describe('values of a run', () => {
     expect(changesOf({ given: [from], made: used(`about ${from}.`) })).toEqual([{ from, to }])
   })
 
+  test('may be several in one argument', () => {
+    expect(changesOf({ given: ['77 Ada'], made: used('77 and Ada') })).toEqual([
+      { from: '77', to: '78' },
+      { from: 'Ada', to: 'Afe' },
+    ])
+  })
+
   test('are also found in answers, if the run used them later', () => {
     const answers = [{ at: 3, text: '{"id":"c9","customer":"Ada Lovelace","status":"late"}' }]
     expect(changesOf({ answers, made: used('c9 Lovelace') })).toEqual([

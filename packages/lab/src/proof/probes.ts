@@ -126,18 +126,21 @@ const identifiersIn = (text: string): Value[] =>
     /\d/.test(word) && !TECHNICAL.test(word) ? [{ text: word, kind: 'identifier' }] : [],
   )
 
-/** An argument or line is often a single value, or `--option=value`. */
+/** Longer texts are prose, whose words have nothing to do with data. */
+const GIVEN_WORDS_MAX = 6
+
+/** An argument is a value, `--option=value`, or a few of them. */
 function givenValues(text: string): Value[] {
   const words = text.split(/[\s=,;]+/).filter((word) => !word.startsWith('-'))
-  return [
-    ...identifiersIn(text),
-    ...words.flatMap((word): Value[] => {
-      if (/^\d{1,9}$/.test(word) && words.length <= 2) return [{ text: word, kind: 'number' }]
-      if (/^[A-Z][a-z]{2,14}$/.test(word) && words.length <= 3)
-        return [{ text: word, kind: 'name' }]
-      return words.length <= 2 && /^[a-z]{3,15}$/.test(word) ? [{ text: word, kind: 'word' }] : []
-    }),
+  const kinds: readonly (readonly [ValueKind, RegExp])[] = [
+    ['number', /^\d{1,9}$/],
+    ['name', /^[A-Z][a-z]{2,14}$/],
+    ['word', /^[a-z]{3,15}$/],
   ]
+  const values = words.flatMap((word) =>
+    kinds.flatMap(([kind, pattern]) => (pattern.test(word) ? [{ text: word, kind }] : [])),
+  )
+  return [...identifiersIn(text), ...(words.length <= GIVEN_WORDS_MAX ? values : [])]
 }
 
 /** `"key": "value"` and `"key": 4411`, also in JSON within a text. */
