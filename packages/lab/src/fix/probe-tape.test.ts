@@ -26,6 +26,8 @@ function taped(run: RunScript, details: RunDetails = {}) {
   return openTape(file)
 }
 
+const failure = (name: string, message: string) => ({ class: name, name, message })
+
 const context = {
   sources: [{ path: 'agent.mjs', text: 'console.log(lookup(process.argv[2]))' }],
   data: new Set<string>(),
@@ -48,7 +50,7 @@ test('a value is changed in everything that the run was given, got, sent and pri
     .tool('lookup', { id: 'c9' }, { id: 'c9', note: 'first\nc9' })
     .file('/data/c9.json', '{"id":"c9"}')
     .print('c9 is late\n')
-  run.add({ type: 'end', exitCode: 1, error: { class: 'TypeError', message: 'no c9' } })
+  run.add({ type: 'end', exitCode: 1, error: failure('TypeError', 'no c9') })
   const copy = changed(run, 'c9', 'c4', { args: ['c9'], cwd: '/app' })!
   expect(copy.verify().problem).toBeUndefined()
   expect(copy.status).toBe('sealed')
@@ -102,7 +104,7 @@ test('an answer gets another list, and its length', () => {
   run.add({ type: 'response', op, status: 200, statusText: 'OK', headers })
   run.add({ type: 'deliver', op, part: 'chunk' }, body)
   run.add({ type: 'deliver', op, part: 'end' })
-  run.add({ type: 'end', exitCode: 1, error: { class: 'TypeError', message: 'x is undefined' } })
+  run.add({ type: 'end', exitCode: 1, error: failure('TypeError', 'x') })
   const tape = taped(run)
   const [reversed, longer] = proposeProbes(tape, context)
   expect([reversed?.changes, longer?.changes]).toEqual([
@@ -120,7 +122,7 @@ test('lists are only changed if the run ended with an error of the language', ()
   const url = 'https://crm.example.com/orders'
   const failed = (error?: string) => {
     const run = new RunScript().exchange(url, '{}', ['{"orders":[1,2]}'])
-    run.add({ type: 'end', exitCode: 1, ...(error && { error: { class: error, message: 'x' } }) })
+    run.add({ type: 'end', exitCode: 1, ...(error && { error: failure(error, 'x') }) })
     return proposeProbes(taped(run), context).length
   }
   expect([failed('TypeError'), failed('Error'), failed()]).toEqual([4, 0, 0])

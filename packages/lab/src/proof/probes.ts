@@ -275,7 +275,7 @@ const shapeOf = (word: string): string => word.replaceAll(/\d/g, '0').replaceAll
 
 /** The last digit changed, nearest first, then the digit before it. */
 function withOtherDigits(value: string): string[] {
-  const positions = [...value].flatMap((character, at) => (/\d/.test(character) ? [at] : []))
+  const positions = Array.from(value).flatMap((character, at) => (/\d/.test(character) ? [at] : []))
   return positions.toReversed().flatMap((at) => {
     const digit = Number(value[at])
     const isFirst = at === 0 || !/\d/.test(value[at - 1] ?? '')
@@ -290,7 +290,7 @@ function withOtherDigits(value: string): string[] {
 /** Vowels and consonants replaced by others of their kind: only the first letter, or all others. */
 function withOtherLetters(value: string, { isFirst = false } = {}): string[] {
   return [1, 2, 3, 4].map((step) =>
-    [...value]
+    Array.from(value)
       .map((character, at) => {
         if ((at === 0) !== isFirst || !/[a-z]/i.test(character)) return character
         const lower = character.toLowerCase()
@@ -328,7 +328,7 @@ export function substitution({ changes }: Probe): (text: string) => string {
     text.replaceAll(pattern, (found) => {
       const { from, to } = replacements.get(found.toLowerCase())!
       if (found === from) return to
-      return [...found]
+      return Array.from(found)
         .map((character, at) => {
           const other = to[at] ?? ''
           return character === character.toUpperCase() ? other.toUpperCase() : other.toLowerCase()

@@ -113,7 +113,7 @@ class PlantedTrials implements TrialSource {
     return this.#world.fixes.some(({ probes }) => probes !== undefined) ? [PROBE] : []
   }
 
-  async probe(given: FixCandidate | undefined): Promise<FixTrial> {
+  async probe(given: FixCandidate | undefined, _probe: Probe): Promise<FixTrial> {
     return this.#trial(given === undefined ? 0 : (this.#fixOf(given).probes ?? 1), 0)
   }
 
