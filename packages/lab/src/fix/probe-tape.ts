@@ -34,8 +34,7 @@ const LIST_ANSWERS_MAX = 2
 const TEXT_MAX = 200_000
 
 /**
- * Variants of a failed run, most telling first. `data`: files that are not code, and that the run
- * read; a variant changes them, too.
+ * Variants of a failed run, most telling first: values together, then lists, then single values.
  */
 export function proposeProbes(
   tape: Tape,
@@ -97,7 +96,7 @@ function textsOf(
     else answers.push({ at: event.seq, text })
   }
   for (const step of view.recordedSteps) {
-    const { sent, got } = textsOfStep(step)
+    const { sent, got } = attempt(() => textsOfStep(step), { sent: '', got: '' })
     made.push({ at: step.seq, text: sent.slice(0, TEXT_MAX) })
     answers.push({ at: step.answerSeqs.at(-1) ?? step.seq, text: got.slice(0, TEXT_MAX) })
     const url = step.exchange()?.request.url ?? ''
@@ -109,7 +108,7 @@ function textsOf(
   const code = sources.filter((source) => !data.has(source.path)).map(({ text }) => text)
   return {
     given,
-    answers,
+    answers: answers.toSorted((left, right) => left.at - right.at),
     made,
     fixed: [...code, ...names].join('\n'),
     oracle,

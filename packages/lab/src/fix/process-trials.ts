@@ -240,7 +240,8 @@ export class ProcessTrials implements TrialSource {
       probe.isWords &&
       namesValue(candidate, probe)
     const variant = namesWord ? undefined : this.#tapeOf(probe)
-    if (variant === undefined) return asFixTrial(NOT_RUN, candidate)
+    // Not a fork, because nothing ran.
+    if (variant === undefined) return asStored(asFixTrial(NOT_RUN, candidate))
     this.runs++
     const trial = await this.#runProbe(candidate, probe, variant)
     stored.add(key, trial)
@@ -253,10 +254,11 @@ export class ProcessTrials implements TrialSource {
     if (this.#variants.has(probe.id)) return this.#variants.get(probe.id)
     const folder = path.join(this.folder, VARIANTS, probe.id)
     mkdirSync(folder, { recursive: true })
-    const variant =
+    const variant = attempt(() =>
       probe.kind === 'values'
         ? writeValueProbe(tape, probe, folder)
-        : writeListProbe(tape, probe, folder)
+        : writeListProbe(tape, probe, folder),
+    )
     this.#variants.set(probe.id, variant)
     return variant
   }
@@ -277,6 +279,10 @@ export class ProcessTrials implements TrialSource {
             .flatMap((file) =>
               data.has(file.path) ? changedFile(file.path, file.text, probe) : [],
             )
+    const isEditedTwice = candidate?.edits.some((edit) =>
+      changed.some((file) => file.path === path.normalize(edit.path)),
+    )
+    if (isEditedTwice === true) return NOT_RUN
     const edits = [...(candidate?.edits ?? []), ...changed]
     const changedCandidate: FixCandidate | undefined =
       changed.length === 0
@@ -567,12 +573,14 @@ const UNCHANGED: FixCandidate = {
   author: 'rule',
 }
 
-/** The first value of a probe that a run wrote or sent. */
+/** The first value of a probe that a run wrote or sent. A small number may also be a count. */
 const valueIn = ({ stdout, end, actions }: RunBehaviour, { changes }: Probe): string | undefined =>
-  changes.find(({ from }) =>
-    [stdout, end, ...actions.map(({ sent }) => sent)].some(
-      (text) => text.search(wordPattern([from])) >= 0,
-    ),
+  changes.find(
+    ({ from }) =>
+      !/^\d{1,2}$/.test(from) &&
+      [stdout, end, ...actions.map(({ sent }) => sent)].some(
+        (text) => text.search(wordPattern([from])) >= 0,
+      ),
   )?.from
 
 /** True if two runs end alike and, if only values differ between their tapes, print the same. */

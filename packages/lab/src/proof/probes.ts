@@ -51,6 +51,8 @@ interface Value {
 /** Values in one probe. */
 const VALUES_MAX = 12
 const SINGLES_MAX = 2
+/** Values that are looked for in all texts, because each takes time. */
+const SEEN_MAX = 300
 
 /**
  * Probes that rename values which the run was given or got, and then used: identifiers, numbers
@@ -101,9 +103,11 @@ export const isPartOf = (probe: Probe, other: Probe): boolean =>
 function valuesOf(texts: RunTexts): Value[] {
   const { given, answers, made } = texts
   const found = new Map<string, Value>()
+  const seen = new Set<string>()
   const add = (values: readonly Value[], after: number): void => {
     for (const value of values) {
-      if (found.has(value.text)) continue
+      if (seen.has(value.text) || seen.size === SEEN_MAX) continue
+      seen.add(value.text)
       const pattern = wordPattern([value.text])
       // A value that the run did not use has nothing to do with the failure.
       const isUsed = made.some(({ at, text }) => at > after && text.search(pattern) >= 0)
@@ -111,7 +115,9 @@ function valuesOf(texts: RunTexts): Value[] {
     }
   }
   for (const text of given) add([...givenValues(text), ...memberValues(text)], -1)
-  for (const { at, text } of answers) add([...identifiersIn(text), ...memberValues(text)], at)
+  // The last answers are nearest to the failure.
+  for (const { at, text } of answers.toReversed())
+    add([...identifiersIn(text), ...memberValues(text)], at)
   return [...found.values()]
 }
 
