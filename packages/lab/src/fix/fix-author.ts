@@ -19,7 +19,7 @@ import { project } from '@retake/runner/config'
 import { stopAtStep, withProbe } from '@retake/runner/debug'
 import { cliErrors } from '@retake/runner/errors'
 import { type ChatEndpoint, type ChatMessage, requestChat } from '@retake/runner/oracle'
-import { rejectionReason } from '../texts/fix-words.js'
+import { verdictReason } from '../texts/fix-words.js'
 import { diffText } from './fix-card.js'
 
 /** Maximum number of requests per run. Each says why earlier fixes were rejected. */
@@ -233,7 +233,7 @@ function fixPrompt(
           ? 'With this change the run passes, but it loses something. Find the defect instead:'
           : 'This fix was rejected:',
         ...diffText(fix.candidate.edits),
-        `Reason: ${rejectionReason(fix)}`,
+        `Reason: ${verdictReason(fix)}`,
       ].join('\n'),
     )
   // Whole files as long as they fit; files in the stack first.

@@ -134,17 +134,17 @@ const isIdle = (node: SyntaxNode): boolean => {
   const isTrivial =
     args.length > 0 &&
     args.every((each) => each.type === 'BooleanLiteral' || constantValue(each) !== undefined)
-  const neverHolds = (test: SyntaxNode | undefined): boolean =>
+  const isNeverTrue = (test: SyntaxNode | undefined): boolean =>
     /^(?:false|0|null|undefined|'')$/.test(test?.text ?? '') ||
     (test?.raw['operator'] === '&&' &&
-      (neverHolds(test.child('left')) || neverHolds(test.child('right'))))
+      (isNeverTrue(test.child('left')) || isNeverTrue(test.child('right'))))
   return (
     (node.type === 'CallExpression' && isTrivial) ||
     node.around.some(
       (each) =>
         each.type === 'IfStatement' &&
         each.child('consequent')?.isAround(node.start) === true &&
-        neverHolds(each.child('test')),
+        isNeverTrue(each.child('test')),
     )
   )
 }
@@ -177,12 +177,12 @@ function writtenTexts(
 ): SyntaxNode[] {
   const words = expectedWords(oracleText).filter((word) => old?.text.includes(word) !== true)
   if (words.length === 0) return []
+  const hasChoice = oracleText.includes('|')
   const isExpected = (value: ConstantValue): boolean => {
     const text = String(value)
-    return (
-      words.every((word) => text.includes(word)) ||
-      words.some((word) => /\d/.test(word) && text.includes(word))
-    )
+    const isIn = (word: string): boolean => text.includes(word)
+    // One of several results, or a figure, is enough.
+    return words.every(isIn) || words.some((word) => (hasChoice || /\d/.test(word)) && isIn(word))
   }
   return source.filter((node) => {
     const value = node.type === 'TemplateElement' ? node.text : constantValue(node)
@@ -229,7 +229,8 @@ const EXPECTED_LENGTH_MIN = 3
 
 /** Words of the result that an oracle expects. */
 function expectedWords(oracleText: string): string[] {
-  const [, expected = ''] = /^(?:stdout|result|stderr):(.*)$/s.exec(oracleText) ?? []
+  const [, expected = ''] =
+    /^(?:(?:stdout|result|stderr):|json:[^=]*=)(.*)$/s.exec(oracleText) ?? []
   const words =
     expected.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ').match(/[\p{L}\p{N}.,€$-]+/gu) ??
     []

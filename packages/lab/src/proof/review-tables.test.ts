@@ -444,3 +444,13 @@ describe('a hostile change is refused:', () => {
     expect(codesOf(before, after, 'stdout:/Total: 1912/')).toContain(code)
   })
 })
+
+test.each([
+  ['stdout:/RESULT (approved|denied)/', 'EXPECTED_TEXT_WRITTEN'],
+  ['json:verdict="denied"', 'EXPECTED_TEXT_WRITTEN'],
+  ['not:stdout:/denied/', undefined],
+  ['exit:0', undefined],
+])('with the oracle %s, a printed word is judged by what it expects', (oracle, code) => {
+  const [found] = codesOf('console.log(verdict)', "console.log('denied')", oracle)
+  expect(found).toBe(code)
+})
