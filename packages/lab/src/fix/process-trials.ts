@@ -50,10 +50,25 @@ import {
   hashOf,
 } from '../compare/live-trials.js'
 import { cliErrors } from '@retake/runner/errors'
-import { type Oracle, readOutcome } from '@retake/runner/oracle'
+import { makeOracle, type Oracle, readOutcome, type RunOutcome } from '@retake/runner/oracle'
 import { viewRun } from '@retake/runner/runs'
 import { tapeCopies } from '@retake/runner/tests'
+import {
+  type ListProbe,
+  namesValue,
+  substitution,
+  type ValueProbe,
+  wordPattern,
+} from '../proof/probes.js'
+import { clusterKey } from './clusters.js'
 import type { FixSettings } from './fix-run.js'
+import {
+  changedFile,
+  isReadable,
+  proposeProbes,
+  writeListProbe,
+  writeValueProbe,
+} from './probe-tape.js'
 import { type AgentProject, ProjectCopy } from './project-copy.js'
 import { labEntry } from '../package-root.js'
 import { TrialSandbox } from './trial-sandbox.js'
@@ -87,6 +102,8 @@ export interface ProcessTrialsOptions extends Pick<
 
 /** Maximum number of copies at a time: one for the control arm, and the last used ones. */
 const COPIES_MAX = 3
+/** Folder of variants of the run. */
+const VARIANTS = 'variants'
 /** Number of passing runs that may name models and keys. */
 const ALIKE_MAX = 3
 
@@ -106,6 +123,9 @@ export class ProcessTrials implements TrialSource {
   readonly #projectKey: string
   /** Candidates, and runs of the unchanged code, that make requests missing on the tape. */
   readonly #goesLive = new Set<string>()
+  readonly #probes = new Map<string, ValueProbe | ListProbe>()
+  /** Tapes of probes; undefined if a value cannot be changed. */
+  readonly #variants = new Map<string, Tape | undefined>()
   /** For each candidate, a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
   #confirmed: Promise<void> | undefined
@@ -229,11 +249,112 @@ export class ProcessTrials implements TrialSource {
   }
 
   probes(): Promise<readonly Probe[]> {
-    return Promise.resolve([])
+    const { tape, project, oracle, judgesOutput } = this.options
+    const sources = project.sources()
+    const probes = proposeProbes(tape, {
+      sources,
+      data: project.dataFiles(),
+      oracle: oracle.text,
+      judgesOutput,
+    })
+    for (const probe of probes) this.#probes.set(probe.id, probe)
+    return Promise.resolve(probes)
   }
 
-  probe(): Promise<FixTrial> {
-    throw new Error('There are no probes yet.')
+  async probe(candidate: FixCandidate | undefined, { id }: Probe): Promise<FixTrial> {
+    const { oracle, stored, onProgress, tape } = this.options
+    const probe = this.#probes.get(id)!
+    onProgress(`${candidate?.title ?? 'the unchanged code'}: a variant of the run`)
+    const key = [
+      this.#projectKey,
+      candidate?.id ?? '',
+      tape.startDigest,
+      tape.run.id,
+      oracle.key,
+      'probe',
+      id,
+    ]
+    const known = stored.get(key)
+    if (known !== undefined) return asStored(asFixTrial(known, candidate))
+    // A right change may name a word that it has to know, such as the status of an order.
+    const namesWord =
+      candidate !== undefined &&
+      probe.kind === 'values' &&
+      probe.isWords &&
+      namesValue(candidate, probe)
+    const variant = namesWord ? undefined : this.#tapeOf(probe)
+    // Not a fork, because nothing ran.
+    if (variant === undefined) return asStored(asFixTrial(NOT_RUN, candidate))
+    this.runs++
+    const trial = await this.#runProbe(candidate, probe, variant)
+    stored.add(key, trial)
+    return asFixTrial(trial, candidate)
+  }
+
+  /** Undefined if some value cannot be changed. */
+  #tapeOf(probe: ValueProbe | ListProbe): Tape | undefined {
+    const { tape } = this.options
+    if (this.#variants.has(probe.id)) return this.#variants.get(probe.id)
+    const folder = path.join(this.folder, VARIANTS, probe.id)
+    mkdirSync(folder, { recursive: true })
+    const variant = attempt(() =>
+      probe.kind === 'values'
+        ? writeValueProbe(tape, probe, folder)
+        : writeListProbe(tape, probe, folder),
+    )
+    this.#variants.set(probe.id, variant)
+    return variant
+  }
+
+  async #runProbe(
+    candidate: FixCandidate | undefined,
+    probe: ValueProbe | ListProbe,
+    variant: Tape,
+  ): Promise<LiveTrial> {
+    const { oracle, project, tape } = this.options
+    const data = project.dataFiles()
+    // Files that differ from the tape would be read from the copy.
+    const changed =
+      probe.kind === 'list'
+        ? []
+        : project
+            .sources()
+            .flatMap((file) =>
+              data.has(file.path) ? changedFile(file.path, file.text, probe) : [],
+            )
+    const isEditedTwice = candidate?.edits.some((edit) =>
+      changed.some((file) => file.path === path.normalize(edit.path)),
+    )
+    if (isEditedTwice === true) return NOT_RUN
+    const edits = [...(candidate?.edits ?? []), ...changed]
+    const changedCandidate: FixCandidate | undefined =
+      changed.length === 0
+        ? candidate
+        : { ...(candidate ?? UNCHANGED), id: `${candidate?.id ?? ''} ${probe.id}`, edits }
+    const oracleText = probe.kind === 'values' ? substitution(probe)(oracle.text) : oracle.text
+    const isRewritten = oracleText !== oracle.text
+    const judge = isRewritten ? await makeOracle(oracleText, { recorded: variant }) : oracle
+    const trial = await this.#run(changedCandidate, variant, 'refused', { oracle: judge })
+    const { verdict, refused, broke, tape: file } = trial
+    const saysNothing: LiveTrial = { ...trial, verdict: 'undefined' }
+    const isDecided = verdict !== 'undefined' && refused === undefined && broke === undefined
+    if (!isDecided || trial.live > 0 || file === undefined) return saysNothing
+    const ended = openTape(file)
+    const named =
+      probe.kind === 'values' && candidate !== undefined && namesValue(candidate, probe)
+        ? valueIn(behaviourOf(ended), probe)
+        : undefined
+    if (named !== undefined) return { ...trial, verdict: 'fail', recordedValue: named }
+    // Programs and models that judge may know the values of the recorded run.
+    if (verdict === 'pass') return isReadable(oracle.text) ? trial : saysNothing
+    const expected = probe.kind === 'values' ? variant : tape
+    const isAsBefore =
+      failsAlike(readOutcome(expected), readOutcome(ended), probe.kind) &&
+      // A change moves lines, which are part of the key.
+      (candidate !== undefined ||
+        clusterKey(expected, trial.reason) === clusterKey(ended, trial.reason))
+    if (isAsBefore) return trial
+    return { ...saysNothing, ...(probe.kind === 'values' && { failsOtherwise: true }) }
   }
 
   #open(file: string): Tape {
@@ -305,7 +426,7 @@ export class ProcessTrials implements TrialSource {
       return { ...NOT_RUN, broke: { code: 'out-of-budget' } }
     // Reserved now, because other trials may start before this one ends.
     this.#spentUsd += expectedUsd
-    const trial = await this.#run(candidate, tape, 'served', liveFrom)
+    const trial = await this.#run(candidate, tape, 'served', defined({ liveFrom }))
     this.#spentUsd += (trial.costUsd ?? expectedUsd) - expectedUsd
     return trial
   }
@@ -319,8 +440,14 @@ export class ProcessTrials implements TrialSource {
     candidate: FixCandidate | undefined,
     tape: Tape,
     effects: 'refused' | 'served',
-    /** Serves the steps before this one and none after it. `unpinned`: serves no model. */
-    liveFrom?: string,
+    {
+      liveFrom,
+      oracle = this.options.oracle,
+    }: {
+      /** Serves the steps before this one and none after it. `unpinned`: serves no model. */
+      readonly liveFrom?: string
+      readonly oracle?: Oracle
+    } = {},
   ): Promise<LiveTrial> {
     const copy = this.#copyOf(candidate)
     const root = copy.rootOf(tape)
@@ -339,8 +466,11 @@ export class ProcessTrials implements TrialSource {
           ? planRerun(tape, { effects, runs, ...(until !== undefined && { until }) })
           : planFork(tape, { at: liveFrom, effects: 'served' })
     const isolatesTools = runs.length > 0 && this.#sandbox?.kind === 'permissions'
+    // A variant has the id of the run it was made from, so its branches are in another folder.
+    const isVariant = tape.path.startsWith(path.join(this.folder, VARIANTS))
+    const folder = isVariant ? path.dirname(tape.path) : path.join(this.folder, 'tapes')
     const plan = {
-      ...inFolder(rerun, path.join(this.folder, 'tapes')),
+      ...inFolder(rerun, folder),
       isDiscarded: true,
       root,
       ...(isolatesTools && { live: { ...rerun.live, isolatesTools } }),
@@ -348,11 +478,12 @@ export class ProcessTrials implements TrialSource {
     const watched = this.#watch()
     const facts = (): Pick<LiveTrial, 'attempts' | 'uses' | 'missingVariables'> =>
       this.#usesIn(candidate, tape, watched.uses())
-    mkdirSync(path.join(this.folder, 'tapes'), { recursive: true })
+    mkdirSync(folder, { recursive: true })
     const startedMs = performance.now()
     try {
       const trial = await runTrial(tape, plan, {
         ...this.options,
+        oracle,
         ...this.#confined(candidate),
         watch: watched.next,
       })
@@ -573,6 +704,40 @@ function planUnpinned(tape: Tape): ContinuePlan {
   }
 }
 
+/** Stands for the unchanged code where only data files change. */
+const UNCHANGED: FixCandidate = {
+  id: '',
+  operator: '',
+  layer: 'code',
+  title: 'the unchanged code',
+  why: '',
+  steps: [],
+  edits: [],
+  author: 'rule',
+}
+
+/** The first value of a probe that a run wrote or sent. A small number may also be a count. */
+const valueIn = ({ stdout, end, actions }: RunBehaviour, { changes }: Probe): string | undefined =>
+  changes.find(
+    ({ from }) =>
+      !/^\d{1,2}$/.test(from) &&
+      [stdout, end, ...actions.map(({ sent }) => sent)].some(
+        (text) => text.search(wordPattern([from])) >= 0,
+      ),
+  )?.from
+
+/** True if two runs end alike and, if only values differ between their tapes, print the same. */
+function failsAlike(before: RunOutcome, now: RunOutcome, kind: 'values' | 'list'): boolean {
+  const firstLine = ({ error }: RunOutcome): string | undefined => error?.message.split('\n')[0]
+  return (
+    before.error?.class === now.error?.class &&
+    firstLine(before) === firstLine(now) &&
+    before.exitCode === now.exitCode &&
+    before.signal === now.signal &&
+    (kind === 'list' || before.stdout === now.stdout)
+  )
+}
+
 const NOT_RUN = { verdict: 'undefined', reason: '', tokens: 0, live: 0, ms: 0, costUsd: 0 } as const
 
 const CORPUS_RESULTS: Readonly<Record<CorpusStatus, CorpusResult['result']>> = {
@@ -595,6 +760,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
   const { output, losses, attempts, isUnconfined, missingVariables } = trial
+  const { failsOtherwise, recordedValue } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -616,6 +782,8 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       attempts,
       isUnconfined,
       missingVariables,
+      failsOtherwise,
+      recordedValue,
       broke: isOwnFault ? undefined : broke,
     }),
   }

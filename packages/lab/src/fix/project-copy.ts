@@ -29,6 +29,8 @@ export const SKIPPED = new Set(['node_modules', '.git', '.retake', '.hg', '.svn'
 export const SECRET_FILE = /^\.env(?:\..+)?$|^\.npmrc$/
 const FILES_MAX = 20_000
 const BYTES_MAX = 1024 ** 3
+const DATA_FILE =
+  /(?<!package|package-lock|tsconfig)\.(?:json|jsonl|ndjson|csv|tsv|txt|md|ya?ml|xml|html?|eml)$/
 /** Larger files are data, not source. */
 const SOURCE_BYTES_MAX = 512 * 1024
 
@@ -51,6 +53,32 @@ export class AgentProject {
 
   /** The agent's code, and the text files that the run read, relative to the project. */
   sources(): SourceFile[] {
+    const { folder } = this
+    const { code, read } = this.#files()
+    return [...new Set([...code, ...read])].flatMap((file) => {
+      const relative = path.relative(folder, file)
+      const isOwn =
+        !relative.startsWith('..') &&
+        !relative.split(path.sep).some((part) => SKIPPED.has(part) || SECRET_FILE.test(part))
+      const bytes = attempt(() => {
+        const stats = isOwn ? lstatSync(file) : undefined
+        return stats?.isFile() && stats.size <= SOURCE_BYTES_MAX ? readFileSync(file) : undefined
+      })
+      const text = bytes?.toString()
+      const isText = text?.includes('\0') === false && Buffer.from(text).equals(bytes!)
+      return isText ? [{ path: relative.replaceAll('\\', '/'), text }] : []
+    })
+  }
+
+  /** Paths of files that the run read as data. */
+  dataFiles(): ReadonlySet<string> {
+    const { code, read } = this.#files()
+    const data = read.filter((file) => !code.includes(file) && DATA_FILE.test(file))
+    return new Set(data.map((file) => path.relative(this.folder, file).replaceAll('\\', '/')))
+  }
+
+  /** Absolute paths of the code, and of the files that the run read. */
+  #files(): { readonly code: readonly string[]; readonly read: readonly string[] } {
     const { tape, folder } = this
     const entry = entryOf(tape)
     const here = (file: string): string => path.resolve(folder, path.relative(this.recorded, file))
@@ -65,20 +93,7 @@ export class AgentProject {
     const read = viewRun(tape)
       .fileCalls.filter(({ call }) => /readFile|openAsBlob/.test(call.name))
       .map(({ call }) => here(path.resolve(cwd, (call.title ?? '').replace(/ \[.*\]$/s, ''))))
-    const files = new Set([...started, ...code, ...read])
-    return [...files].flatMap((file) => {
-      const relative = path.relative(folder, file)
-      const isOwn =
-        !relative.startsWith('..') &&
-        !relative.split(path.sep).some((part) => SKIPPED.has(part) || SECRET_FILE.test(part))
-      const bytes = attempt(() => {
-        const stats = isOwn ? lstatSync(file) : undefined
-        return stats?.isFile() && stats.size <= SOURCE_BYTES_MAX ? readFileSync(file) : undefined
-      })
-      const text = bytes?.toString()
-      const isText = text?.includes('\0') === false && Buffer.from(text).equals(bytes!)
-      return isText ? [{ path: relative.replaceAll('\\', '/'), text }] : []
-    })
+    return { code: [...started, ...code], read }
   }
 }
 

@@ -113,8 +113,8 @@ class PlantedTrials implements TrialSource {
     return this.#world.fixes.some(({ probes }) => probes !== undefined) ? [PROBE] : []
   }
 
-  async probe(given: FixCandidate): Promise<FixTrial> {
-    return this.#trial(this.#fixOf(given).probes ?? 1, 0)
+  async probe(given: FixCandidate | undefined, _probe: Probe): Promise<FixTrial> {
+    return this.#trial(given === undefined ? 0 : (this.#fixOf(given).probes ?? 1), 0)
   }
 
   async opposite(given: FixCandidate): Promise<FixTrial> {
@@ -526,6 +526,77 @@ describe('a change that loses data', () => {
     })
     expect(result.status).toBe('repaired')
     expect(result.fixes.map(({ candidate: { id } }) => id)).toEqual(['fix-1', 'fix-0'])
+  })
+})
+
+describe('variants of the run', () => {
+  /** A world whose variants fail without a fix unless `isSilent`, and with it as given. */
+  class Variants extends PlantedTrials {
+    readonly tried: string[] = []
+
+    constructor(
+      readonly ids: readonly string[],
+      readonly isSilent: (id: string) => boolean,
+      readonly fixed: Partial<FixTrial>,
+    ) {
+      super({ control: 0, fixes: [{ rate: 1 }, { rate: 1 }] })
+    }
+
+    override async probes(): Promise<readonly Probe[]> {
+      return this.ids.map((id) => ({ id, changes: [{ from: id, to: 'other' }] }))
+    }
+
+    override async probe(given: FixCandidate | undefined, { id }: Probe): Promise<FixTrial> {
+      const trial = { reason: '', live: 0, pinnedToChanged: 0, ms: 1, verdict: 'pass' as const }
+      if (given !== undefined) return { ...trial, ...this.fixed }
+      this.tried.push(id)
+      return { ...trial, verdict: this.isSilent(id) ? 'undefined' : 'fail' }
+    }
+  }
+
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+
+  test('count only if the unchanged code fails on them, which is tried once and is a fork', async () => {
+    const source = new Variants(ids, (id) => 'ace'.includes(id), {})
+    const result = await proveAll(source.candidates, source)
+    expect(source.tried).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    expect(result.fixes.map(({ evidence }) => evidence.probes)).toEqual([
+      { trials: 3, passed: 3 },
+      { trials: 3, passed: 3 },
+    ])
+    expect(result.claim).toBe('this-kind')
+    const without = new Variants([], () => false, {})
+    const { forks } = await proveAll(without.candidates, without)
+    expect(result.forks - forks).toBe(6 + 3 + 3)
+  })
+
+  test('are no longer tried after three that fail, or after six', async () => {
+    const failing = new Variants(ids, () => false, {})
+    await proveAll(failing.candidates, failing)
+    expect(failing.tried).toEqual(['a', 'b', 'c'])
+    const silent = new Variants(ids, () => true, {})
+    const result = await proveAll(silent.candidates, silent)
+    expect(silent.tried).toHaveLength(6)
+    expect(result.claim).toBe('this-run')
+  })
+
+  test('lower the claim, but do not reject, if they fail in another way', async () => {
+    const source = new Variants(['a'], () => false, { verdict: 'undefined', failsOtherwise: true })
+    const result = await proveAll(source.candidates, source)
+    expect(result).toMatchObject({ status: 'repaired', claim: 'this-run' })
+    expect(result.fixes[0]?.evidence.probes).toEqual({ trials: 1, passed: 0 })
+  })
+
+  test('reject a fix that writes a value which only the recorded run has, or tries something', async () => {
+    const values = new Variants(['a'], () => false, { verdict: 'fail', recordedValue: 'a' })
+    const result = await proveAll(values.candidates, values)
+    expect(result.fixes[0]?.verdict.reason).toBe(
+      'It repairs only this run: with “other” instead of “a”, the run still writes “a”.',
+    )
+    const attempts: Attempt[] = [{ code: 'WRITE', what: '/tmp/escaped.txt' }]
+    const escaping = new Variants(['a'], () => false, { attempts })
+    const { fixes } = await proveAll(escaping.candidates, escaping)
+    expect(fixes[0]).toMatchObject({ verdict: { status: 'rejected' }, evidence: { attempts } })
   })
 })
 

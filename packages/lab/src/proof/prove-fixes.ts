@@ -5,6 +5,7 @@ import { type Attempt } from './uses.js'
 import { type Claim, claimOf } from './claims.js'
 import type { Loss } from './losses.js'
 import { type Refusal, reviewEdit, type RunLiteral } from './review-edit.js'
+import { isPartOf } from './probes.js'
 import { rankFixes } from './rank-fixes.js'
 import type { Symptom } from './symptoms.js'
 
@@ -45,6 +46,10 @@ export interface FixTrial {
   readonly losses?: readonly Loss[]
   /** Forbidden things that the changed code tried. */
   readonly attempts?: readonly Attempt[]
+  /** For a variant of the run, `undefined`: it fails, but not as the recorded run does. */
+  readonly failsOtherwise?: true
+  /** For a variant that fails: a value of the recorded run that it writes, and never got. */
+  readonly recordedValue?: string
   readonly ms: number
   /** True if the result comes from an earlier trial: it counts as evidence, but not as a fork. */
   readonly isStored?: boolean
@@ -79,10 +84,13 @@ export interface TrialSource {
   failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
   /** Runs another failing run of the same class. */
   sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial>
-  /** Variants of the failed run on which the unchanged code fails in the same way. */
+  /** Variants of the failed run, most telling first. */
   probes(): Promise<readonly Probe[]>
-  /** Runs a variant. `fail`: it fails like the recorded run. */
-  probe(candidate: FixCandidate, probe: Probe): Promise<FixTrial>
+  /**
+   * Runs a variant without network. `fail`: it fails like the recorded run. A variant says nothing
+   * unless the unchanged code does.
+   */
+  probe(candidate: FixCandidate | undefined, probe: Probe): Promise<FixTrial>
   /** Runs a run with the opposite outcome. `pass`: its outcome is as recorded. */
   opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
   /** Runs the unchanged code with live models and new random values: is it chance? */
@@ -221,6 +229,9 @@ const MAX_TRIALS = 40
 /** A candidate whose first trials all fail is given up after this many. */
 const MAX_FIRST_FAILURES = 3
 const MAX_UNDEFINED = 5
+/** Variants of the run that a fix must repair, and those tried with the unchanged code to find them. */
+const PROBES_MAX = 3
+const PROBE_CONTROLS_MAX = 6
 
 /** Stops the trials. Users never see it as an error: the result contains what is known so far. */
 class BudgetSpent extends Error {}
@@ -240,6 +251,10 @@ export class FixProof {
   readonly #jobs: number
   readonly #maxForks: number
   readonly #judged: Judged[] = []
+  readonly #probes: Probe[] = []
+  /** Variants that were not tried yet. */
+  #proposed: Probe[] | undefined
+  #probeControls = 0
   #candidates = 0
   #forks = 0
   #ms = 0
@@ -514,15 +529,24 @@ export class FixProof {
     async (candidate, evidence) => {
       let trials = 0
       let passed = 0
-      for (const probe of await this.source.probes()) {
-        const { verdict } = await this.#draw(() => this.source.probe(candidate, probe))
-        if (verdict === 'undefined') continue
+      for (const probe of await this.#probesThatFail()) {
+        const trial = await this.#draw(() => this.source.probe(candidate, probe))
+        const { verdict, failsOtherwise, recordedValue } = trial
+        if (trial.attempts !== undefined && trial.attempts.length > 0) {
+          evidence.fixed.attempts = trial.attempts
+          return ATTEMPTED
+        }
+        if (verdict === 'undefined' && failsOtherwise !== true) continue
         trials++
         if (verdict === 'pass') passed++
         evidence.probes = { trials, passed }
-        if (verdict === 'pass') continue
+        if (verdict !== 'fail') continue
         evidence.failedProbe = probe
-        return `It repairs only this run: with ${changesText(probe)}, the run fails as before.`
+        const happened =
+          recordedValue === undefined
+            ? 'the run fails as before'
+            : `the run still writes “${recordedValue}”`
+        return `It repairs only this run: with ${changesText(probe)}, ${happened}.`
       }
       return undefined
     },
@@ -558,6 +582,20 @@ export class FixProof {
       )
     },
   ]
+
+  /** Variants on which the unchanged code fails like the recorded run, each tried once. */
+  async #probesThatFail(): Promise<readonly Probe[]> {
+    this.#proposed ??= [...(await this.source.probes())]
+    while (this.#probes.length < PROBES_MAX && this.#probeControls < PROBE_CONTROLS_MAX) {
+      const probe = this.#proposed.shift()
+      if (probe === undefined) break
+      if (this.#probes.some((other) => isPartOf(probe, other))) continue
+      const control = await this.#draw(() => this.source.probe(undefined, probe))
+      this.#probeControls++
+      if (control.verdict === 'fail' && control.live === 0) this.#probes.push(probe)
+    }
+    return this.#probes
+  }
 
   /** Verdict on one tape: the first trial, or two out of three if chance is involved. */
   async #sample(trial: (index: number) => Promise<FixTrial>): Promise<FixTrial['verdict']> {

@@ -8,7 +8,7 @@ export {
   secretsIn,
 } from './find-secrets.js'
 export { maskFindings, maskStates } from './mask-states.js'
-export { rewriteLineage } from './mask.js'
+export { rewriteLineage, splitLike, streamsOf } from './mask.js'
 export { PersonalData, type PersonalRules, withPseudonyms } from './find-personal-data.js'
 export { redactRun, tapeLineage } from './redact-run.js'
 export { originalOf, restoreOriginal, vaultOf, writeVault } from './vault.js'

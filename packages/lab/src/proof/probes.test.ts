@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import {
+  namesValue,
+  proposeListProbes,
+  proposeValueProbes,
+  type RunTexts,
+  substitution,
+} from './probes.js'
+
+const texts = (more: Partial<RunTexts>): RunTexts => ({
+  given: [],
+  answers: [],
+  made: [],
+  fixed: '',
+  oracle: 'exit:0',
+  isOracleReadable: true,
+  ...more,
+})
+
+const used = (text: string) => [{ at: 9, text }]
+const changesOf = (more: Partial<RunTexts>) =>
+  proposeValueProbes(texts(more))
+    .slice(0, 1)
+    .flatMap(({ changes }) => changes)
+
+describe('values of a run', () => {
+  test.each([
+    ['identifiers', 'c9', 'c8'],
+    ['identifiers with a number', 'ORD-4411', 'ORD-4412'],
+    ['numbers as arguments', '4411', '4412'],
+    ['names', 'Ada', 'Afe'],
+    ['words', 'gold', 'gumf'],
+  ])('%s are replaced by others of the same shape', (_, from, to) => {
+    expect(changesOf({ given: [from], made: used(`about ${from}.`) })).toEqual([{ from, to }])
+  })
+
+  test('may be several in one argument', () => {
+    expect(changesOf({ given: ['77 Ada'], made: used('77 and Ada') })).toEqual([
+      { from: '77', to: '78' },
+      { from: 'Ada', to: 'Afe' },
+    ])
+  })
+
+  test('are also found in answers, if the run used them later', () => {
+    const answers = [{ at: 3, text: '{"id":"c9","customer":"Ada Lovelace","status":"late"}' }]
+    expect(changesOf({ answers, made: used('c9 Lovelace') })).toEqual([
+      { from: 'c9', to: 'c8' },
+      { from: 'Lovelace', to: 'Luwimedi' },
+    ])
+    expect(changesOf({ answers, made: [{ at: 1, text: 'c9 Lovelace late' }] })).toEqual([])
+  })
+
+  test('words are changed apart from identifiers and names', () => {
+    const answers = [{ at: 3, text: '{"id":"c9","status":"late"}' }]
+    const probes = proposeValueProbes(texts({ answers, made: used('c9 is late') }))
+    expect(
+      probes.map(({ isWords, changes }) => [isWords, changes.map(({ from }) => from)]),
+    ).toEqual([
+      [false, ['c9']],
+      [true, ['late']],
+    ])
+  })
+
+  test.each([
+    ['the code knows it', 'c9', { fixed: "if (id === 'c9')" }],
+    ['it is a key', 'c9', { answers: [{ at: 1, text: '{"c9":{"plan":1}}' }] }],
+    ['it is not used', 'c9', { made: used('nothing') }],
+    ['it is part of another word', 'c9', { made: used('c9 as custc9x') }],
+    ['it is an expected word', 'paid', { oracle: 'stdout:/paid/' }],
+    ['a judge may know it', 'c9', { oracle: 'check.mjs c9', isOracleReadable: false }],
+    ['it is an amount', '44', { made: used('44 and "total":44') }],
+    ['it has a unit', '44', { made: used('44 items of 44') }],
+    ['it is a status', '404', {}],
+    ['it is a year', '2026', {}],
+    ['it is a format', 'utf8', {}],
+    ['it is a role', 'assistant', {}],
+  ])('are not changed if %s', (_, value, more) => {
+    expect(changesOf({ given: [value], made: used(`about ${value}.`), ...more })).toEqual([])
+  })
+
+  test('get replacements that occur nowhere and sort like them', () => {
+    const answers = [{ at: 3, text: 'c2 c5 c9' }]
+    expect(changesOf({ answers, made: used('c5') })).toEqual([{ from: 'c5', to: 'c6' }])
+    expect(changesOf({ answers: [{ at: 3, text: 'c5 c6' }], made: used('c5') })).toEqual([
+      { from: 'c5', to: 'c4' },
+    ])
+  })
+
+  test('an identifier that the oracle expects may change, because the oracle changes with it', () => {
+    const oracle = 'stdout:/c9 refunded/'
+    const [probe] = proposeValueProbes(texts({ given: ['c9'], made: used('c9'), oracle }))
+    expect(substitution(probe!)(oracle)).toBe('stdout:/c8 refunded/')
+  })
+})
+
+describe('a substitution', () => {
+  const probe = {
+    id: 'p',
+    changes: [
+      { from: 'c9', to: 'c8' },
+      { from: 'Ada', to: 'Afe' },
+      { from: '7', to: '6' },
+    ],
+  }
+
+  test.each([
+    ['c9, C9; ada-c9.json', 'c8, C8; afe-c8.json'],
+    [
+      String.raw`{"text":"order:\nc9","url":"?q=%20c9"}`,
+      String.raw`{"text":"order:\nc8","url":"?q=%20c8"}`,
+    ],
+    ['xc9 c99 Adam', 'xc9 c99 Adam'],
+    ['7 and "id":7, but 7.50, 2026-7-1 and 17', '6 and "id":6, but 7.50, 2026-7-1 and 17'],
+  ])('of %s', (before, after) => {
+    expect(substitution(probe)(before)).toBe(after)
+  })
+
+  test('a candidate names a value if its code contains it', () => {
+    const edits = (after: string) => ({ edits: [{ path: 'a.js', before: '', after }] })
+    expect(namesValue(edits("if (id === 'c9')") as never, probe)).toBe(true)
+    expect(namesValue(edits('if (id)') as never, probe)).toBe(false)
+  })
+})
+
+test('the longest list of an answer is reversed, extended, shortened and emptied', () => {
+  const answer = { total: 2, items: [{ id: 1 }, { id: 2 }] }
+  expect(proposeListProbes(5, answer).map((probe) => probe.answer)).toEqual([
+    { total: 2, items: [{ id: 2 }, { id: 1 }] },
+    { total: 2, items: [{ id: 1 }, { id: 2 }, { id: 2 }] },
+    { total: 2, items: [{ id: 1 }] },
+    { total: 2, items: [] },
+  ])
+  expect(proposeListProbes(5, { total: 2 })).toEqual([])
+})
