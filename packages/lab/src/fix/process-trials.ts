@@ -10,7 +10,9 @@ import type {
   TrialOutput,
   TrialSource,
 } from '../proof/prove-fixes.js'
+import { progressOf } from '../proof/combine-fixes.js'
 import { lossesOf, type RunBehaviour } from '../proof/losses.js'
+import { stackSites } from '../proof/source-text.js'
 import type { FixCandidate } from '../proof/candidates.js'
 import type { ContinuePlan } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
@@ -61,6 +63,8 @@ export interface ProcessTrialsOptions extends Pick<
   /** True if concurrent requests were refused: with a fix, every answer may differ. */
   readonly isTimed: boolean
   readonly stored: StoredTrials
+  /** Proposes changes for a run with a candidate, on top of it. */
+  readonly proposeFurther: (candidate: FixCandidate, branch: Tape) => readonly FixCandidate[]
 }
 
 /** Maximum number of copies at a time: one for the control arm, and the last used ones. */
@@ -84,6 +88,8 @@ export class ProcessTrials implements TrialSource {
   readonly #projectKey: string
   /** Candidates, and runs of the unchanged code, that make requests missing on the tape. */
   readonly #goesLive = new Set<string>()
+  /** For each candidate, the last trial of this command with the failing run. */
+  readonly #latest = new Map<string, LiveTrial>()
   /** For each candidate, a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
   #confirmed: Promise<void> | undefined
@@ -185,6 +191,13 @@ export class ProcessTrials implements TrialSource {
     })
   }
 
+  async further(candidate: FixCandidate): Promise<readonly FixCandidate[]> {
+    const { tape, proposeFurther } = this.options
+    // Trials of an earlier command have no tape.
+    const trial = this.#latest.get(candidate.id) ?? (await this.#runOnce(candidate, tape))
+    return trial.tape === undefined ? [] : proposeFurther(candidate, openTape(trial.tape))
+  }
+
   probes(): Promise<readonly Probe[]> {
     return Promise.resolve([])
   }
@@ -221,8 +234,10 @@ export class ProcessTrials implements TrialSource {
     this.runs++
     const trial = await this.#runOnce(candidate, tape, liveFrom)
     stored.add([...key, mayGoLive], trial)
-    if (candidate !== undefined && tape === this.options.tape && trial.verdict === 'pass')
-      this.#passed.set(candidate.id, trial)
+    if (candidate !== undefined && tape === this.options.tape) {
+      this.#latest.set(candidate.id, trial)
+      if (trial.verdict === 'pass') this.#passed.set(candidate.id, trial)
+    }
     return asFixTrial(trial, candidate)
   }
 
@@ -293,8 +308,8 @@ export class ProcessTrials implements TrialSource {
     const startedMs = performance.now()
     try {
       const trial = await runTrial(tape, plan, { ...this.options, ...this.#confined(candidate) })
-      const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
-      const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
+      const ranTools = runs.length === 0 ? 0 : countRan(trial.tape, runs)
+      const live = Math.max(0, trial.live - ranTools - (trial.refused === undefined ? 0 : 1))
       const isUnpinned = liveFrom === 'unpinned'
       const replaced = live > 0 && !isUnpinned ? firstReplaced(tape, trial.tape, runs) : undefined
       const ms = Math.round(performance.now() - startedMs)
@@ -306,8 +321,9 @@ export class ProcessTrials implements TrialSource {
           ? wrappedTools(tape).filter((name) => !runs.includes(name))
           : []
       const isPassing = trial.verdict === 'pass' && candidate !== undefined
-      const behaviour =
-        isPassing && trial.tape !== undefined ? behaviourOf(openTape(trial.tape)) : undefined
+      const branch = trial.tape === undefined ? undefined : openTape(trial.tape)
+      const ran = branch && behaviourOf(branch)
+      const behaviour = isPassing ? ran : undefined
       const notRun =
         candidate && editedTools(tape, candidate).filter((name) => !runs.includes(name))
       return {
@@ -323,6 +339,8 @@ export class ProcessTrials implements TrialSource {
             end: behaviour.end,
           },
           losses: behaviour && lossesOf(this.#behaviourOf(tape), behaviour),
+          progress:
+            ran && progressOf(ran, stackSites(branch && viewRun(branch).exit?.error?.stack)[0]),
         }),
       }
     } catch (error) {
@@ -448,7 +466,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
-  const { output, losses, attempts } = trial
+  const { output, losses, attempts, progress } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -468,6 +486,7 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       output,
       losses,
       attempts,
+      progress,
       broke: isOwnFault ? undefined : broke,
     }),
   }

@@ -47,7 +47,7 @@ export function lossesOf(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
 const EMPTY_VALUES = /\b(?:undefined|NaN|Invalid Date)\b|\[object \w+\]/g
 const BARE_NULL = /(?:^|[\s:=(])null(?=$|[\s.,;)!])/g
 
-function emptyValues(text: string): string[] {
+export function emptyValues(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const isJson = /^\s*[[{"]|[\]}],?\s*$/.test(line)
     const empty = line.match(EMPTY_VALUES) ?? []

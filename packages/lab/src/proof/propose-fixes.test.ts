@@ -233,6 +233,177 @@ describe('transport', () => {
   })
 })
 
+const answered = (json: unknown): RunScript =>
+  new RunScript().exchange('https://shop.example.com/orders', '{}', [JSON.stringify(json)])
+const missing = (name: string) => ({
+  class: 'TypeError',
+  message: `Cannot read properties of undefined (reading '${name}')`,
+})
+const not = (what: string, kind = 'a function') => ({
+  class: 'TypeError',
+  message: `${what} is not ${kind}`,
+})
+
+describe('a value that the answer has elsewhere is read from there', () => {
+  test.each([
+    [
+      'in an object inside of it',
+      { data: { items: [{ id: 1 }] }, currency: 'EUR' },
+      'const basket = await get()\nprint(basket.currency, basket.items.▸length)\n',
+      missing('length'),
+      'print(basket.currency, (basket.items ?? basket.data.items).length)',
+    ],
+    [
+      'in the object around it',
+      { customer: { name: 'Ann' }, lines: [1, 2] },
+      'const order = await get()\nprint(order.customer.name)\nfor (const line of ▸order.customer.lines) print(line)\n',
+      not('order.customer.lines', 'iterable'),
+      'for (const line of (order.customer.lines ?? order.lines)) print(line)',
+    ],
+    [
+      'in another spelling, all of them together',
+      { total_price: 12, valid_until: 'Friday', id: 7 },
+      'const order = await get()\nprint(order.id, order.totalPrice.▸toFixed(2))\nprint(order.validUntil)\n',
+      missing('toFixed'),
+      'print(order.id, (order.totalPrice ?? order.total_price).toFixed(2))|print((order.validUntil ?? order.valid_until))',
+    ],
+    [
+      'under a name with hyphens',
+      { 'first-name': 'Ann', id: 1 },
+      'const user = await get()\nprint(user.id, user.firstName.▸trim())\n',
+      missing('trim'),
+      'print(user.id, (user.firstName ?? user["first-name"]).trim())',
+    ],
+    [
+      'in the plural',
+      { entries: [1], count: 1 },
+      'const page = await get()\nprint(page.count, page.entry.▸map(show))\n',
+      missing('map'),
+      'print(page.count, (page.entry ?? page.entries).map(show))',
+    ],
+    [
+      'where a pattern takes it apart',
+      { data: { user: { name: 'Ann' } } },
+      'const { user } = await get()\nprint(user.▸name)\n',
+      missing('name'),
+      'const { data: { user: user } } = await get()',
+    ],
+    [
+      'where the answer has no variable',
+      { data: { items: [] } },
+      'const names = (await get()).items.▸map(name)\n',
+      missing('map'),
+      'const names = (await get()).data.items.map(name)',
+    ],
+    [
+      'in the only item of a list',
+      [{ customer: { name: 'Ann' } }],
+      'const order = await get()\nprint(order.customer.▸name)\n',
+      missing('name'),
+      'print((order.customer ?? order[0].customer).name)',
+    ],
+  ])('%s', (_where, answer, source, error, expected) => {
+    const fix = byOperator(propose({ source, run: answered(answer), error }), 'field-alias')
+    expect(changed(fix).join('|')).toBe(expected)
+    const tool = new RunScript().tool('get', {}, answer)
+    expect(byOperator(propose({ source, run: tool, error }), 'field-alias').id).toBe(fix.id)
+  })
+
+  test('also if nothing is thrown, and the value is printed as undefined', () => {
+    const run = answered({ valid_until: 'Friday', id: 7 }).print('until undefined\n').end()
+    const source = 'const offer = await get()\nprint(offer.id + offer.validUntil)\n'
+    expect(changed(byOperator(propose({ source, run }), 'field-alias'))).toEqual([
+      'print(offer.id + (offer.validUntil ?? offer.valid_until))',
+    ])
+  })
+
+  test('but not if the answer has the field where the code looks', () => {
+    const run = answered({ items: [{ id: 1 }, { id: 2, note: 'x' }], data: { note: 'y' } }).end()
+    const source = 'for (const item of page.items) print(item.id, item.note)\n'
+    expect(propose({ source, run })).toEqual([])
+  })
+
+  test('before the changes that do without it', () => {
+    const source = 'const basket = await get()\nprint(basket.items.▸map(name))\n'
+    const run = answered({ data: { items: [] } })
+    expect(propose({ source, run, error: missing('map') }).map(({ operator }) => operator)).toEqual(
+      ['field-alias', 'missing-value', 'missing-value'],
+    )
+  })
+})
+
+describe('a value in another form is accepted', () => {
+  test.each([
+    [
+      'an object with the list',
+      { orders: [1, 2], next: 'p2' },
+      'const orders = await get()\nprint(orders.▸map(show))\n',
+      not('orders.map'),
+      'const orders = listIn(await get(), "orders")',
+    ],
+    [
+      'an object with the list, of which one item is read',
+      { data: [{ name: 'Ann' }] },
+      'const rows = await get()\nprint(rows[0].▸name)\n',
+      missing('name'),
+      'const rows = listIn(await get(), "data")',
+    ],
+    [
+      'one item for a list',
+      { items: { id: 1 } },
+      'const page = await get()\nfor (const item of ▸page.items) print(item)\n',
+      not('page.items', 'iterable'),
+      'for (const item of [page.items].flat()) print(item)',
+    ],
+    [
+      'a number as text',
+      { price: '12.50' },
+      'const offer = await get()\nprint(offer.price.▸toFixed(1))\n',
+      not('offer.price.toFixed'),
+      'print(Number(offer.price).toFixed(1))',
+    ],
+    [
+      'a text as number',
+      { zip: 12345 },
+      'const at = await get()\nprint(at.zip.▸padStart(5))\n',
+      not('at.zip.padStart'),
+      'print(String(at.zip).padStart(5))',
+    ],
+  ])('%s', (_form, answer, source, error, expected) => {
+    const fix = byOperator(propose({ source, run: answered(answer), error }), 'other-form')
+    expect(changed(fix)[0]).toBe(expected)
+  })
+})
+
+describe('numbers that came as text are added, not joined', () => {
+  test('all in one change', () => {
+    const run = answered({ fee: '5', lines: [{ price: '10' }] }).end()
+    const source =
+      'let sum = 0\nfor (const line of offer.lines) sum += line.price\nprint(sum + offer.fee)\n'
+    const fix = byOperator(propose({ source, run }), 'number-from-text')
+    expect(changed(fix)).toEqual([
+      'for (const line of offer.lines) sum += Number(line.price)',
+      'print(sum + Number(offer.fee))',
+    ])
+  })
+
+  test('also for arguments of the program and of a tool', () => {
+    const run = new RunScript().chat([user('x')], [{ name: 'quote', args: { boxes: '3' } }]).end()
+    const source =
+      'const days = process.argv[2]\nfunction quote({ boxes }) {\n  return boxes + 1\n}\nprint(days + 1)\n'
+    expect(changed(byOperator(propose({ source, run }), 'number-from-text'))).toEqual([
+      'return Number(boxes) + 1',
+      'print(Number(days) + 1)',
+    ])
+  })
+
+  test('but not where text is written', () => {
+    const run = answered({ fee: '5' }).end()
+    const source = "print('fee: ' + offer.fee)\nprint(offer.fee + ' EUR' + offer.fee)\n"
+    expect(propose({ source, run })).toEqual([])
+  })
+})
+
 test('a text in parts is read where the code expects one text', () => {
   const run = new RunScript().exchange('https://example.com/v1/chat', '{}', [
     JSON.stringify({ choices: [{ message: { content: [{ type: 'text', text: 'yes' }] } }] }),
@@ -566,11 +737,6 @@ describe('lifecycle', () => {
 })
 
 describe('code', () => {
-  const missing = (name: string) => ({
-    class: 'TypeError',
-    message: `Cannot read properties of undefined (reading '${name}')`,
-  })
-
   test('a missing value is allowed, or treated as empty', () => {
     expect(
       propose({ source: 'const id = order.customer.▸id\n', error: missing('id') }).map(changed),

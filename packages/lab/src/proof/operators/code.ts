@@ -3,18 +3,17 @@ import type { ParsedSource, SourceOffset, SyntaxNode } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
 import {
   accessText,
+  LIST_METHODS,
   operator,
   type Operator,
   oracleSymptom,
   type Proposal,
+  TEXT_METHODS,
   thrown,
   thrownOrWrong,
+  wholesAt,
 } from './operator.js'
 
-const LIST_METHODS =
-  /^(?:map|filter|forEach|reduce|find|findIndex|some|every|flatMap|join|at|entries|length|slice|sort|toSorted|concat|indexOf|push)$/
-const TEXT_METHODS =
-  /^(?:trim|toLowerCase|toUpperCase|split|replace|replaceAll|startsWith|endsWith|match|matchAll|includes|padStart|charAt|substring)$/
 const NOT_ITERABLE =
   /is not iterable|Cannot destructure|not a function or its return value is not iterable/
 
@@ -28,16 +27,11 @@ const missingValue = operator(
     if (typeof property === 'string') return missingMember(at, property)
     if (!NOT_ITERABLE.test(String(message))) return []
     // A missing list that is iterated, or a missing object that is destructured.
-    return WHOLES.flatMap(([type, field]) =>
-      source.ofType(type).flatMap((node) => {
-        const pattern = node.child('id')?.type ?? 'ArrayPattern'
-        const value = node.child(field)
-        if (node.line !== source.lineAt(at.offset) || !pattern.endsWith('Pattern') || !value)
-          return []
-        const edit = value.wrap('(', ` ?? ${pattern === 'ObjectPattern' ? '{}' : '[]'})`)
-        return [{ node: value, edit, title: `Treat a missing \`${value.text}\` as empty` }]
-      }),
-    )
+    return wholesAt(source, at.offset).map((value) => {
+      const isObject = value.parent?.child('id')?.type === 'ObjectPattern'
+      const edit = value.wrap('(', ` ?? ${isObject ? '{}' : '[]'})`)
+      return { node: value, edit, title: `Treat a missing \`${value.text}\` as empty` }
+    })
   },
 )
 
@@ -71,12 +65,6 @@ const missingMember = ({ source, offset }: SourceOffset, property: string): Prop
     return [...(empty === undefined ? [] : [asEmpty]), ...(isTarget ? [] : [optional])]
   })
 }
-
-const WHOLES = [
-  ['ForOfStatement', 'right'],
-  ['SpreadElement', 'argument'],
-  ['VariableDeclarator', 'init'],
-] as const
 
 /** Awaits a call of the project's own async function whose promise is used as a value. */
 const missingAwait = operator(

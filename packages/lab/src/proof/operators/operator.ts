@@ -127,6 +127,29 @@ export const isSourceOf = (
 export const isThrownIn = ({ thrownAt }: OperatorContext, node: SyntaxNode): boolean =>
   thrownAt.some((at) => at.source === node.source && node.isAround(at.offset))
 
+export const LIST_METHODS =
+  /^(?:map|filter|forEach|reduce|find|findIndex|some|every|flatMap|join|at|entries|length|slice|sort|toSorted|concat|indexOf|push)$/
+export const TEXT_METHODS =
+  /^(?:trim|toLowerCase|toUpperCase|split|replace|replaceAll|startsWith|endsWith|match|matchAll|includes|padStart|charAt|substring)$/
+export const NUMBER_METHODS = /^(?:toFixed|toPrecision|toExponential)$/
+
+const WHOLES = [
+  ['ForOfStatement', 'right'],
+  ['SpreadElement', 'argument'],
+  ['VariableDeclarator', 'init'],
+] as const
+
+/** Values on the line of an offset that are iterated or destructured. */
+export const wholesAt = (source: ParsedSource, offset: number): SyntaxNode[] =>
+  WHOLES.flatMap(([type, field]) =>
+    source.ofType(type).flatMap((node) => {
+      const pattern = node.child('id')?.type ?? 'ArrayPattern'
+      const value = node.child(field)
+      const isHere = node.line === source.lineAt(offset) && pattern.endsWith('Pattern')
+      return isHere && value !== undefined ? [value] : []
+    }),
+  )
+
 const SETTING_PARTS: Readonly<Record<string, readonly [name: string, value: string]>> = {
   ObjectProperty: ['key', 'value'],
   ClassProperty: ['key', 'value'],

@@ -1,17 +1,14 @@
 import { findSite, type SourceEdit, type ParsedSource, type SyntaxNode } from '../source-text.js'
-import { fieldPaths, isNearName, leafOf, type Symptom } from '../symptoms.js'
+import type { Symptom } from '../symptoms.js'
 import {
-  accessText,
   isSourceOf,
   isThrownIn,
-  objectKey,
   numericSettings,
   operator,
   type Operator,
   type OperatorContext,
   type Proposal,
   symptomsOf,
-  thrown,
 } from './operator.js'
 
 const RETRIES = 5
@@ -184,75 +181,6 @@ function parseModelJson(text⟨: string⟩) {
   }
 }`
 
-/** Reads a field under the name that the answer uses, if the code uses another. */
-const fieldAlias = operator(
-  'field-alias',
-  'transport',
-  (context) => [...symptomsOf(context, 'response-drift'), ...thrown(context)],
-  (source, symptom, context) => {
-    const { renamed } = symptom.facts as { readonly renamed?: Readonly<Record<string, string>> }
-    const names = renamed === undefined ? nearMisses(context) : Object.entries(renamed)
-    return names.map(([from, to]) => ({
-      edit: aliasEdit(source, from, to),
-      title: `Also read \`${to}\` where the code reads \`${from}\``,
-      why: renamed === undefined ? `The answer has ${to}, not ${from}.` : symptom.evidence,
-    }))
-  },
-)
-
-/** Members that the failing line reads and no answer has, with a similar name that exists. */
-const nearMisses = ({
-  steps,
-  thrownAt: [at],
-}: OperatorContext): (readonly [from: string, to: string])[] => {
-  const known = new Set(
-    steps
-      .flatMap(({ result, answerText, toolCalls }) => [
-        result,
-        answerText,
-        ...toolCalls.map(({ args }) => args),
-      ])
-      .flatMap((value) => fieldPaths(value).map(leafOf)),
-  )
-  if (at === undefined) return []
-  const line = at.source.lineAt(at.offset)
-  const read = at.source
-    .ofType('MemberExpression', 'OptionalMemberExpression')
-    .filter((node) => node.line === line || node.isAround(at.offset))
-    .flatMap(({ name }) => name ?? [])
-    .filter((name) => !known.has(name))
-  return [...new Set(read)].flatMap((from) => {
-    const to = [...known].find((name) => isNearName(name, from))
-    return to === undefined ? [] : [[from, to] as const]
-  })
-}
-
-const aliasEdit = (source: ParsedSource, from: string, to: string): SourceEdit => {
-  const edit = source.edit()
-  for (const node of source.ofType('MemberExpression', 'OptionalMemberExpression')) {
-    const { parent } = node
-    const isTarget =
-      (parent?.type === 'AssignmentExpression' && parent.child('left') === node) ||
-      parent?.type === 'UpdateExpression' ||
-      (parent?.type === 'CallExpression' && parent.callee === node)
-    const object = node.object!.text
-    if (node.name !== from || isTarget || /\bawait\b|\(/.test(object)) continue
-    const access = accessText(to)
-    const isOptional = node.raw['optional'] === true && access.startsWith('.')
-    edit.replace(node, `(${node.text} ?? ${object}${isOptional ? '?' : ''}${access})`)
-  }
-  for (const property of source
-    .ofType('ObjectPattern')
-    .flatMap((node) => node.children('properties'))) {
-    const isPlain =
-      property.raw['shorthand'] === true && property.child('value')?.type === 'Identifier'
-    if (!isPlain || property.child('key')?.name !== from) continue
-    const renamed = source.freeName('renamed')
-    edit.replace(property, `${objectKey(to)}: ${renamed}, ${from} = ${renamed}`)
-  }
-  return edit
-}
-
 /** Accepts a text that an answer has in parts, or not at all. */
 const textOfParts = operator(
   'text-of-parts',
@@ -296,6 +224,5 @@ export const transportOperators: readonly Operator[] = [
   honourRetryAfter,
   raiseTimeout,
   repairJson,
-  fieldAlias,
   textOfParts,
 ]
