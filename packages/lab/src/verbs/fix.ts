@@ -47,7 +47,7 @@ run the command again to continue.
 
 Exit code 0 if a fix is proven or the run passes, 6 if a fix repairs this kind of run, 7 if it
 repairs this run, 8 if there is only a workaround, 5 if fixes could not be tried because there is no
-sandbox, otherwise 1.`,
+sandbox, otherwise 1. With --demo, every fix ends with 0.`,
   options: {
     ...ORACLE_OPTIONS,
     '--step <n>': 'propose only fixes for this step',
@@ -139,7 +139,7 @@ async function fixDemo(options: Options): Promise<number> {
   const store = new RunStore()
   store.prepare()
   process.stderr.write(`$ cd ${process.cwd()}\n`)
-  return withDemoRun({ store, pathOf: (file) => file }, 'refund', (tape) => {
+  return withDemoRun({ store, pathOf: (file) => file }, 'refund', async (tape) => {
     const flags = ['no-ai', 'no-locate', 'apply', 'yes', 'force']
     // Only for the demo, whose code comes with Retake.
     if (sandboxMissing() !== undefined) flags.push('no-sandbox')
@@ -150,7 +150,9 @@ $ retake fix last --oracle '${DEMO_ORACLE}' \\
     ${flags.map((flag) => `--${flag}`).join(' ')}\n\n`,
     )
     const given = Object.fromEntries(flags.map((flag) => [flag, true]))
-    return fixTape(tape, options.with({ oracle: DEMO_ORACLE, ...given }))
+    const code = await fixTape(tape, options.with({ oracle: DEMO_ORACLE, ...given }))
+    // The demo shows what it should, although one run cannot prove a fix.
+    return Object.values(CLAIM_EXIT_CODES).includes(code) ? 0 : code
   })
 }
 
