@@ -220,6 +220,36 @@ describe('transport', () => {
     ])
   })
 
+  test('a time limit in an expression is raised, too', () => {
+    const script = new RunScript()
+    const op = script.add(
+      { type: 'request', seam: 'fetch', method: 'POST', url: CHAT, headers: [] },
+      '{"model":"m","messages":[]}',
+    )
+    const error = { class: 'TimeoutError', name: 'TimeoutError', message: 'timed out' }
+    script.add({ type: 'deliver', op, part: 'error', error })
+    const source = [
+      'const client = new OpenAI({ timeout: isSlow ? 5 : 10 })',
+      'const limits = { slow: 2 * 100 }',
+      'fetch(url, { signal: AbortSignal.timeout(limits.slow) })',
+      'setTimeout(() => controller.abort(), Number(process.env.WAIT ?? 300))',
+      'const timeoutMs = options.limit',
+    ].join('\n')
+    expect(propose({ source, run: script }).map((each) => changed(each))).toEqual([
+      ['const client = new OpenAI({ timeout: Math.max(60_000, isSlow ? 5 : 10) })'],
+      ['const timeoutMs = Math.max(60_000, options.limit)'],
+      ['fetch(url, { signal: AbortSignal.timeout(Math.max(60_000, limits.slow)) })'],
+      ['setTimeout(() => controller.abort(), Math.max(60_000, Number(process.env.WAIT ?? 300)))'],
+    ])
+  })
+
+  test('a client retries more often where the number depends on something', () => {
+    const source = 'const client = new OpenAI({ maxRetries: isBatch ? 0 : 2 })\n'
+    expect(changed(propose({ source, run: refused(429) })[0]!)).toEqual([
+      'const client = new OpenAI({ maxRetries: Math.max(5, isBatch ? 0 : 2) })',
+    ])
+  })
+
   test('a renamed field is read under both names', () => {
     const earlier = [new RunScript().tool('order', {}, { customerName: 'Ann' }).end().view()]
     const run = new RunScript().tool('order', {}, { customer_name: 'Ann' })
@@ -426,6 +456,81 @@ describe('policy', () => {
     ])
   })
 
+  test('a call that was made once is not made again, also if its answer was lost', async () => {
+    const run = new RunScript().tool('pay', { amount: 4 }, 'ok').tool('pay', { amount: 4 }, 'ok')
+    const once = addedFunction(
+      byOperator(propose({ source: LOOP, run }), 'de-duplicate-writes'),
+      'onlyOnce',
+    )
+    const finished = new Map()
+    expect(once(finished, 'a', () => 7)).toBe(7)
+    expect(once(finished, 'a', () => 8)).toBe(7)
+    const fails = () => {
+      throw new Error('lost')
+    }
+    expect(() => once(finished, 'b', fails)).toThrow('lost')
+    expect(() => once(finished, 'b', () => 8)).toThrow('was made before')
+  })
+
+  describe('a write whose answer was lost', () => {
+    const lost = (): RunScript => {
+      const script = new RunScript()
+      const url = 'https://shop.example.com/charges'
+      const op = script.add(
+        { type: 'request', seam: 'fetch', method: 'POST', url, headers: [] },
+        '{"amount":40}',
+      )
+      const error = { class: 'TypeError', name: 'TypeError', message: 'fetch failed' }
+      script.add({ type: 'deliver', op, part: 'error', error })
+      return script.exchange(url, '{"amount":40}', ['{"ok":true}'])
+    }
+
+    test('is not sent again, or gets a key', () => {
+      const source = [
+        'for (let attempt = 0; attempt < 3; attempt++) {',
+        '  try {',
+        "    await fetch(url, { method: 'POST', body })",
+        '    break',
+        '  } catch {',
+        '    await wait(100)',
+        '  }',
+        '}',
+        '',
+      ].join('\n')
+      const found = propose({ source, run: lost() }).filter(
+        ({ operator }) => operator === 'write-once',
+      )
+      expect(found.map(changed)).toEqual([
+        ['} catch (error) {', '// It may have had its effect.', 'throw error'],
+        [
+          'const idempotencyKey = crypto.randomUUID()',
+          "await fetch(url, { headers: { 'Idempotency-Key': idempotencyKey }, method: 'POST', body })",
+        ],
+      ])
+    })
+
+    test('is sent once where a function would repeat it, and reads are repeated as before', () => {
+      const retried = "await withRetry(async () => fetch(url, { method: 'POST', body }), 3)\n"
+      expect(changed(byOperator(propose({ source: retried, run: lost() }), 'write-once'))).toEqual([
+        "await (async () => fetch(url, { method: 'POST', body }))()",
+      ])
+      const general = [
+        'async function send(method) {',
+        '  while (true) {',
+        '    try {',
+        '      return await fetch(url, { method })',
+        '    } catch (cause) {',
+        '      await wait(100)',
+        '    }',
+        '  }',
+        '}',
+      ].join('\n')
+      expect(changed(byOperator(propose({ source: general, run: lost() }), 'write-once'))).toEqual([
+        "if (!/^(?:get|head)$/i.test(method ?? 'GET')) throw cause",
+      ])
+    })
+  })
+
   test('a repeated call is answered with a hint, and an endless loop gets a limit', () => {
     const run = new RunScript()
     for (let turn = 0; turn < 3; turn++) run.tool('look', { at: 1 }, 'nothing')
@@ -589,6 +694,26 @@ describe('tool', () => {
     ])
   })
 
+  test('all pages of a list are read where only the first one was', () => {
+    const run = new RunScript().tool('list_orders', {}, { orders: [1, 2], next_cursor: 'p2' }).end()
+    const source =
+      "const listOrders = tool('list_orders', ({ customer, cursor }) => read(customer, cursor))\nconst { orders } = listOrders({ customer: 'Ann' })\n"
+    const fix = byOperator(propose({ source, run }), 'all-pages')
+    expect(changed(fix)).toContain(
+      "const { orders } = allPages((more) => listOrders({ ...{ customer: 'Ann' }, ...more }))",
+    )
+    const pages: Record<string, object> = {
+      first: { orders: [1, 2], next_cursor: 'p2', total: 3 },
+      p2: { orders: [3], next_cursor: null },
+    }
+    const read = addedFunction(fix, 'allPages')
+    expect(read(({ cursor = 'first' }) => pages[cursor])).toEqual({
+      orders: [1, 2, 3],
+      next_cursor: null,
+      total: 3,
+    })
+  })
+
   test('an object that reached the model as [object Object] is written as JSON', () => {
     const run = new RunScript().chat([told('Flight: [object Object]')], 'I cannot read it.')
     expect(
@@ -596,6 +721,117 @@ describe('tool', () => {
         byOperator(propose({ source: "return 'Flight: ' + found", run }), 'serialize-result'),
       ),
     ).toEqual(["return 'Flight: ' + JSON.stringify(found)"])
+  })
+})
+
+describe('messages that the provider refuses for their order', () => {
+  const noteBetween = (): RunScript => {
+    const script = new RunScript()
+    const messages = [
+      user('x'),
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'pay', arguments: '{}' } }],
+      },
+      { role: 'system', content: 'Be brief.' },
+      told('ok', 'c1'),
+    ]
+    const op = script.add(
+      { type: 'request', seam: 'fetch', method: 'POST', url: CHAT, headers: [] },
+      JSON.stringify({ model: 'm', messages }),
+    )
+    script.add({ type: 'response', op, status: 400, statusText: '', headers: [] })
+    script.add({ type: 'deliver', op, part: 'end' })
+    return script
+  }
+
+  test('get the note after the results: in the code, or before each request', () => {
+    const source = [
+      'messages.push(message)',
+      "messages.push({ role: 'system', content: 'Be brief.' })",
+      'for (const call of message.tool_calls) {',
+      "  messages.push({ role: 'tool', tool_call_id: call.id, content: run(call) })",
+      '}',
+      'await client.chat.completions.create({ model, messages })',
+      '',
+      '',
+    ].join('\n')
+    const found = propose({ source, run: noteBetween() }).filter(
+      ({ operator }) => operator === 'message-order',
+    )
+    expect(found[0]?.edits[0]?.after).toBe(
+      [
+        'messages.push(message)',
+        'for (const call of message.tool_calls) {',
+        "  messages.push({ role: 'tool', tool_call_id: call.id, content: run(call) })",
+        '}',
+        "messages.push({ role: 'system', content: 'Be brief.' })",
+        'await client.chat.completions.create({ model, messages })',
+        '',
+        '',
+      ].join('\n'),
+    )
+    expect(changed(found[1]!)[0]).toBe(
+      'await client.chat.completions.create({ model, messages: resultsAfterCalls(messages) })',
+    )
+    const order = addedFunction(found[1]!, 'resultsAfterCalls')
+    const call = { role: 'assistant', tool_calls: [{ id: 'a' }, { id: 'b' }] }
+    const [a, b] = ['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id }))
+    expect(order([user('x'), call, a, user('note'), b])).toEqual([
+      user('x'),
+      call,
+      a,
+      b,
+      user('note'),
+    ])
+    const use = { role: 'assistant', content: [{ type: 'tool_use', id: 't' }] }
+    const text = { type: 'text', text: 'note' }
+    const result = { type: 'tool_result', tool_use_id: 't' }
+    expect(order([use, user('note'), { role: 'user', content: [text, result] }])).toEqual([
+      use,
+      { role: 'user', content: [result, text] },
+      user('note'),
+    ])
+  })
+
+  test('inside of the loop, too, unless the note depends on the call', () => {
+    const source = (note: string): string =>
+      `for (const call of calls) {\n  list.push({ role: 'user', content: ${note} })\n  list.push({ role: 'tool', tool_call_id: call.id, content: run(call) })\n}\n`
+    const moved = propose({ source: source("'Go on.'"), run: noteBetween() })
+    expect(byOperator(moved, 'message-order').edits[0]?.after).toBe(
+      "for (const call of calls) {\n  list.push({ role: 'tool', tool_call_id: call.id, content: run(call) })\n}\nlist.push({ role: 'user', content: 'Go on.' })\n",
+    )
+    expect(propose({ source: source('call.name'), run: noteBetween() })).toEqual([])
+  })
+
+  test.each([
+    [
+      "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
+      'resultsAfterCalls',
+    ],
+    [
+      'tool_use ids were found without tool_result blocks immediately after: t1',
+      'resultsAfterCalls',
+    ],
+    ['Conversation roles must alternate user/assistant/user/assistant/...', 'joinTurns'],
+  ])('are put in order as the error says: %s', (message, helper) => {
+    const source =
+      '\nconst a = await client.chat.completions.create({ model, messages: history })\n'
+    const fix = byOperator(propose({ source, run: refused(400, message) }), 'message-order')
+    expect(changed(fix)[0]).toContain(`messages: ${helper}(history)`)
+  })
+
+  test('of one role are joined', () => {
+    const source = '\nconst a = await client.chat.completions.create({ model, messages })\n'
+    const join = addedFunction(
+      byOperator(propose({ source, run: refused(400, 'roles must alternate') }), 'message-order'),
+      'joinTurns',
+    )
+    expect(join([user('a'), user('b'), { role: 'assistant', content: 'c' }])).toEqual([
+      user('a\n\nb'),
+      { role: 'assistant', content: 'c' },
+    ])
   })
 })
 
@@ -765,6 +1001,33 @@ describe('code', () => {
     expect(
       changed(byOperator(propose({ source, error: missing('first') }), 'missing-await')),
     ).toEqual(['const user = await load()'])
+  })
+
+  test('calls that return a promise are awaited together, wherever their text was printed', () => {
+    const source = [
+      "import { readFile } from 'node:fs/promises'",
+      'async function load() {}',
+      'const rate = () => load()',
+      "print('Rate: ' + rate())",
+      "const text = readFile('a.txt')",
+      'const later = load()',
+      'print(await later, text)',
+      'const all = ids.map(async (id) => load())',
+      'print(all.length)',
+      'main()',
+    ].join('\n')
+    const run = new RunScript().print('Rate: [object Promise]\n').end()
+    const found = propose({ source, run }).filter(({ operator }) => operator === 'missing-await')
+    expect(found.map(changed)).toEqual([
+      ["print('Rate: ' + await rate())"],
+      [
+        "print('Rate: ' + await rate())",
+        "const text = await readFile('a.txt')",
+        'const all = await Promise.all(ids.map(async (id) => load()))',
+      ],
+      ["const text = await readFile('a.txt')"],
+      ['const all = await Promise.all(ids.map(async (id) => load()))'],
+    ])
   })
 
   test('an assignment in a condition becomes a comparison', () => {

@@ -189,6 +189,17 @@ const EXAMPLES: Readonly<Record<SymptomClass, Example>> = {
         .tool('read_mail', {}, 'The invoice is from mallory@example.com.')
         .chat([asking], [{ name: 'pay', args: { to: 'mallory@example.com' } }], offering),
   },
+  'missing-pages': {
+    fires: () => new RunScript().tool('list_orders', {}, { orders: [1, 2], next_cursor: 'p2' }),
+    benign: () =>
+      new RunScript()
+        .tool('list_orders', {}, { orders: [1, 2], next_cursor: 'p2' })
+        .tool('list_orders', { cursor: 'p2' }, { orders: [3], next_cursor: null }),
+  },
+  'wrong-output': {
+    fires: () => new RunScript().print('The answer is [object Promise].\n'),
+    benign: () => new RunScript().print('It is undefinedness, not NaNo.\n'),
+  },
   exception: {
     fires: () => {
       const script = new RunScript().print(
@@ -284,6 +295,66 @@ test('frames of packages and of Node are not code of the agent', () => {
 test('two writes with the same arguments are reported, two reads are not', () => {
   expect(classesIn(repeated(['ok', 'ok'], 'create_ticket'))).toContain('repeated-call')
   expect(classesIn(repeated(['ok', 'ok'], 'get_ticket'))).not.toContain('repeated-call')
+})
+
+describe('a write that is sent again', () => {
+  const url = 'https://shop.example.com/charges'
+  const body = '{"amount":40}'
+  const lost = { name: 'TypeError', message: 'fetch failed: socket hang up' }
+  const once = (status: number | undefined): RunScript =>
+    refused(new RunScript(), status, { url, body, error: lost })
+
+  test.each([undefined, 503])('is reported if the answer was lost with %s', (status) => {
+    const script = once(status).exchange(url, body, ['{"ok":true}'])
+    expect(detectSymptoms(script.view())).toContainEqual(
+      expect.objectContaining({
+        class: 'repeated-call',
+        step: '2',
+        facts: {
+          tool: `POST ${url}`,
+          writes: true,
+          isHttp: true,
+          isRetried: true,
+        },
+      }),
+    )
+  })
+
+  test('is not reported if the server refused it, or if it reads', () => {
+    const refusedOnce = once(422).exchange(url, body, ['{"ok":true}'])
+    expect(classesIn(refusedOnce)).not.toContain('repeated-call')
+    const other = once(undefined).exchange(url, '{"amount":50}', ['{"ok":true}'])
+    expect(classesIn(other)).not.toContain('repeated-call')
+  })
+
+  test('is reported for a tool that failed without an answer', () => {
+    const script = new RunScript()
+    const op = script.add({ type: 'call', kind: 'tool', name: 'charge_card' }, '')
+    script.add({
+      type: 'result',
+      op,
+      error: { class: 'Error', name: 'Error', message: 'ETIMEDOUT' },
+    })
+    const again = script.add({ type: 'call', kind: 'tool', name: 'charge_card' }, '')
+    script.add({ type: 'result', op: again })
+    expect(classesIn(script)).toContain('repeated-call')
+  })
+})
+
+test('messages between a call and its result are seen in the request that was refused', () => {
+  const call = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'c1', type: 'function', function: { name: 'pay', arguments: '{}' } }],
+  }
+  const order = (messages: readonly object[]) =>
+    detectSymptoms(
+      refused(new RunScript(), 400, { body: JSON.stringify({ model: 'm', messages }) }).view(),
+    )[0]?.facts['order']
+  const note = { role: 'system', content: 'Be brief.' }
+  expect(order([asking, call, note, told('ok', 'c1')])).toBe('message-between')
+  expect(order([asking, told('ok', 'c1')])).toBe('result-without-call')
+  expect(order([note, asking, call, told('ok', 'c1'), note])).toBeUndefined()
 })
 
 test('a provider that only repeats the name of a model has no such model', () => {

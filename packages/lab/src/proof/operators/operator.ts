@@ -168,6 +168,64 @@ export const numericSettings = (source: ParsedSource, pattern: RegExp) =>
     return [{ name, node, value: Number(node.raw['value']) }]
   })
 
+/** Values of settings whose name matches: any expression. */
+export const settingValues = (source: ParsedSource, pattern: RegExp) =>
+  source.ofType(...Object.keys(SETTING_PARTS)).flatMap((setting) => {
+    const [nameField, valueField] = SETTING_PARTS[setting.type]!
+    const name = setting.child(nameField)?.name
+    const node = setting.child(valueField)
+    if (name === undefined || node === undefined || !pattern.test(name)) return []
+    // The inner default is a setting of its own: `(timeout = 5) => …`.
+    return node.type === 'AssignmentPattern' || node.isFunction ? [] : [{ name, node, setting }]
+  })
+
+/** Numbers that an expression can have, as far as the code shows them. */
+export function numbersOf(node: SyntaxNode | undefined, depth = 0): number[] {
+  if (node === undefined || depth > 5) return []
+  const of = (field: string): number[] => numbersOf(node.child(field), depth + 1)
+  switch (node.type) {
+    case 'NumericLiteral':
+      return [Number(node.raw['value'])]
+    case 'StringLiteral':
+      return /^\d+$/.test(node.name!) ? [Number(node.name)] : []
+    case 'ConditionalExpression':
+      return [...of('consequent'), ...of('alternate')]
+    case 'LogicalExpression':
+      return [...of('left'), ...of('right')]
+    case 'BinaryExpression':
+      return of('left').flatMap((left) =>
+        of('right').flatMap((right) =>
+          node.raw['operator'] === '*'
+            ? [left * right]
+            : node.raw['operator'] === '+'
+              ? [left + right]
+              : [],
+        ),
+      )
+    case 'TSAsExpression':
+    case 'ParenthesizedExpression':
+      return of('expression')
+    case 'CallExpression':
+      return /^(?:Number|parseInt|Math\.(?:max|min|round))$/.test(node.callee?.text ?? '')
+        ? node.args.flatMap((each) => numbersOf(each, depth + 1))
+        : []
+    case 'Identifier':
+    case 'MemberExpression':
+      return settingsNamed(node).flatMap((each) => numbersOf(each, depth + 1))
+    default:
+      return []
+  }
+}
+
+/** Values of the variables or properties that an expression names. */
+const settingsNamed = ({ source, name }: SyntaxNode): SyntaxNode[] =>
+  name === undefined
+    ? []
+    : source.ofType('VariableDeclarator', 'ObjectProperty', 'AssignmentPattern').flatMap((each) => {
+        const [nameField, valueField] = SETTING_PARTS[each.type]!
+        return each.child(nameField)?.name === name ? (each.child(valueField) ?? []) : []
+      })
+
 /** A property name as an object literal writes it. */
 export const objectKey = (name: string): string =>
   /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name) ? name : JSON.stringify(name)

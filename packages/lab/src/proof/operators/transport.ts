@@ -3,11 +3,12 @@ import type { Symptom } from '../symptoms.js'
 import {
   isSourceOf,
   isThrownIn,
-  numericSettings,
+  numbersOf,
   operator,
   type Operator,
   type OperatorContext,
   type Proposal,
+  settingValues,
   symptomsOf,
 } from './operator.js'
 
@@ -50,14 +51,16 @@ const retriesOfClients = (
   context: OperatorContext,
 ): Proposal[] => {
   const settings = context.sources
-    .flatMap((each) => numericSettings(each, /^max_?retries$/i))
-    .filter(({ value }) => value < RETRIES)
+    .flatMap((each) => settingValues(each, /^max_?retries$/i))
+    .filter(({ node }) => numbersOf(node).some((value) => value < RETRIES))
   if (settings.length > 0)
     return settings
       .filter(({ node }) => node.source === source)
       .map(({ node }) => ({
         node,
-        edit: node.replace(String(RETRIES)),
+        edit: node.replace(
+          node.type === 'NumericLiteral' ? String(RETRIES) : `Math.max(${RETRIES}, ${node.text})`,
+        ),
         title: `Let the client wait and retry up to ${RETRIES} times`,
       }))
   // A client that gave up after its own retries needs more of them.
@@ -114,8 +117,9 @@ async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: Req
 
 const TIMEOUT_NAME = /^(?:\w*_)?(?:request)?_?time_?out(?:_?ms)?$|^(?:\w+)?Timeout(?:Ms)?$/i
 const MAX_TIMEOUT_MS = 600_000
+const TIMEOUT_MS = 60_000
 
-/** Raises time limits above the duration of the recorded answer. */
+/** Raises time limits above the duration of the recorded answer, also in expressions. */
 const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
   const calls = [
     ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
@@ -124,22 +128,46 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
       .filter(({ text }) => /abort|reject/i.test(text))
       .map(({ args }) => args[1]),
   ]
-    .map((node) => (node?.type === 'Identifier' ? source.constant(node.name) : node))
-    .filter((node) => node?.type === 'NumericLiteral')
-  const settings = numericSettings(source, TIMEOUT_NAME).map(({ node }) => node)
-  return [...settings, ...calls].flatMap((node): Proposal[] => {
-    const value = Number(node!.raw['value'])
+    .map((node) => (node?.type === 'Identifier' ? (source.constant(node.name) ?? node) : node))
+    .flatMap((node) => (node === undefined ? [] : [{ node, isMs: true }]))
+  const settings = settingValues(source, TIMEOUT_NAME).map(({ name, node }) => ({
+    node,
+    isMs: /ms$/i.test(name) || isClientOption(node),
+  }))
+  const known = new Set<SyntaxNode>()
+  return [...settings, ...calls].flatMap(({ node, isMs }): Proposal[] => {
+    const values = numbersOf(node)
+    if (known.has(node) || (values.length === 0 && !isMs)) return []
+    known.add(node)
     const latency = Number(facts['latencyMs'] ?? 0)
-    if (latency > 0 && value > latency * 3 && value > 1000) return []
-    // The unit is not known: small numbers may be seconds.
-    const raised = Math.min(MAX_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
-    const title = `Raise the time limit from ${value} to ${raised}`
-    // With digit separators: `60_000`.
-    const digits = String(raised)
-    const grouped = digits.length < 5 ? digits : digits.replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
-    return [{ node: node!, edit: node!.replace(grouped), title }]
+    const least = Math.min(...values)
+    if (latency > 0 && least > latency * 3 && least > 1000 && least !== Infinity) return []
+    // Where the unit is not known, small numbers may be seconds.
+    const most = Math.max(0, ...values)
+    const floor = isMs || most >= 100 ? TIMEOUT_MS : 0
+    const raised = grouped(Math.min(MAX_TIMEOUT_MS, Math.max(most * 20, floor)))
+    const isPlain = node.type === 'NumericLiteral'
+    const title = isPlain
+      ? `Raise the time limit from ${node.text} to ${raised.replaceAll('_', '')}`
+      : `Raise the time limit \`${node.text}\` to at least ${raised.replaceAll('_', '')}`
+    const edit = node.replace(isPlain ? raised : `Math.max(${raised}, ${node.text})`)
+    return [{ node, edit, title }]
   })
 })
+
+/** With digit separators: `60_000`. */
+const grouped = (value: number): string => {
+  const digits = String(value)
+  return digits.length < 5 ? digits : digits.replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
+}
+
+/** Options of the clients of models, whose time limits are in milliseconds. */
+const isClientOption = (node: SyntaxNode): boolean =>
+  node.around.some(
+    ({ type, callee }) =>
+      (type === 'NewExpression' && CLIENTS.test(callee?.name ?? '')) ||
+      (type === 'CallExpression' && /^(?:create|fetch|axios|got)$/.test(callee?.name ?? '')),
+  )
 
 /** Parses JSON that a model wrapped in a code fence or words, or wrote with trailing commas. */
 const repairJson = operator(
