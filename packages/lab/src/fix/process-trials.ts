@@ -508,7 +508,7 @@ function behaviourOf(tape: Tape): RunBehaviour {
         : `${errorName(error)}: ${error.message.split('\n')[0]}`,
     isThrown: error !== undefined,
     actions: viewRun(tape)
-      .recordedSteps.filter(({ kind, state }) => kind !== 'mark' && state !== 'failed')
+      .recordedSteps.filter(({ kind }) => kind !== 'mark')
       .map((step) => {
         const request = step.kind === 'model' || step.kind === 'http' ? requestOf(step) : undefined
         const [method = '', url = ''] = request?.split(' ') ?? []
@@ -520,6 +520,7 @@ function behaviourOf(tape: Tape): RunBehaviour {
               : `${step.kind} ${step.toolName ?? ''}`,
           title: step.title,
           sent: request ?? JSON.stringify(step.call()?.args) ?? '',
+          isFailed: step.state === 'failed',
         }
       }),
   }

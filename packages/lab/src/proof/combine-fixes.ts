@@ -20,7 +20,7 @@ export function progressOf(behaviour: RunBehaviour, site?: string): RunProgress 
   const { stdout, actions, isThrown, end } = behaviour
   const sent = actions.flatMap((action) => emptyValues(action.sent))
   return {
-    steps: actions.length,
+    steps: actions.filter(({ isFailed }) => isFailed !== true).length,
     lines: stdout.split('\n').filter((line) => line.trim() !== '').length,
     empty: emptyValues(stdout).length + sent.length,
     ...(isThrown && { error: { text: end, ...(site !== undefined && { site }) } }),

@@ -24,6 +24,7 @@ export interface RunAction {
   readonly title: string
   /** Everything that was sent, as text. */
   readonly sent: string
+  readonly isFailed?: boolean
 }
 
 /** What a run does that others can see. */
@@ -102,7 +103,7 @@ function emptyRequests(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
 
 function missingActions(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
   const kinds = new Set(changed.actions.map(({ kind }) => kind))
-  const gone = failed.actions.filter(({ kind }) => !kinds.has(kind))
+  const gone = failed.actions.filter(({ kind, isFailed }) => isFailed !== true && !kinds.has(kind))
   return [...new Map(gone.map((action) => [action.kind, action])).values()]
     .slice(0, 1)
     .map(({ label, title }) => ({ code: 'ACTION_MISSING', step: label, title }))

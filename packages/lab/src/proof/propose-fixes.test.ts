@@ -420,10 +420,10 @@ describe('numbers that came as text are added, not joined', () => {
   test('also for arguments of the program and of a tool', () => {
     const run = new RunScript().chat([user('x')], [{ name: 'quote', args: { boxes: '3' } }]).end()
     const source =
-      'const days = process.argv[2]\nfunction quote({ boxes }) {\n  return boxes + 1\n}\nprint(days + 1)\n'
+      'const days = process.argv[2]\nfunction quote({ boxes }) {\n  return boxes + 1\n}\nprint("in " + String(days + 1))\n'
     expect(changed(byOperator(propose({ source, run }), 'number-from-text'))).toEqual([
       'return Number(boxes) + 1',
-      'print(Number(days) + 1)',
+      'print("in " + String(Number(days) + 1))',
     ])
   })
 

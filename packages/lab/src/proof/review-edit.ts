@@ -60,8 +60,18 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
     }
   const [old, changed] = [before, after].map((text) => ParsedSource.tryParse({ path, text }))
   if (changed === undefined || !changed.isCode) return { refusals: [], losses: [], literals: [] }
+  const known = old?.ofType('FunctionDeclaration').map((node) => node.child('id')?.name) ?? []
+  // A rule has the defaults of its own helper functions under test.
+  const isHelper = ({ around }: SyntaxNode): boolean =>
+    !isWritten &&
+    around.some(
+      (node) =>
+        node.type === 'FunctionDeclaration' &&
+        node.parent?.type === 'Program' &&
+        !known.includes(node.child('id')?.name),
+    )
   const added = (pick: (source: ParsedSource) => readonly SyntaxNode[]): SyntaxNode[] =>
-    newNodes(old === undefined ? [] : pick(old), pick(changed))
+    newNodes(old === undefined ? [] : pick(old), pick(changed)).filter((node) => !isHelper(node))
   return {
     refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
     losses: [...defaults(added), ...ignoredErrors(added), ...skippedItems(added)],

@@ -586,11 +586,11 @@ function joinsText(node: SyntaxNode): boolean {
       : each === undefined
         ? []
         : [each]
-  const outermost = [...node.around, node].find(
-    (each) => each.type === 'BinaryExpression' && each.isAround(node.start) && each.end >= node.end,
-  )
-  const chain =
-    node.type === 'AssignmentExpression' ? parts(node.child('right')) : parts(outermost ?? node)
+  const isJoined = (each: SyntaxNode | undefined): boolean =>
+    each?.type === 'BinaryExpression' && each.raw['operator'] === '+'
+  let outermost = node
+  while (isJoined(outermost.parent)) outermost = outermost.parent!
+  const chain = parts(node.type === 'AssignmentExpression' ? node.child('right') : outermost)
   return chain.some(({ type }) => type === 'StringLiteral' || type === 'TemplateLiteral')
 }
 
