@@ -8,6 +8,7 @@ import { continueFix } from '../proof/combine-fixes.js'
 import { FixProof, type FixResult } from '../proof/prove-fixes.js'
 import { proposeFixes } from '../proof/propose-fixes.js'
 import { type BlameFindings, defined, type RunView, type Tape, attempt } from '@retake/tape'
+import { locate } from '@retake/tape/locate'
 import { openTape } from '@retake/tape/node'
 import { changedSources, whyNotRunAgain, requireTrust } from '@retake/runner/agent'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
@@ -160,13 +161,14 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     .slice(0, 10)
     .flatMap((file) => attempt(() => [viewRun(openTape(file))], []))
   const { runBudget: budget, checkResults = {} } = configured().fix
-  const symptomsOf = (run: RunView): Symptom[] =>
+  const symptomsOf = (of: Tape, run: RunView): Symptom[] =>
     detectSymptoms(run, {
       earlier,
+      trace: (text) => locate(of, run, text).occurrences,
       rules: Object.entries(checkResults).map(([tool, check]) => ({ tool, check })),
       ...defined({ budget, error: run.exit?.error }),
     })
-  const symptoms = symptomsOf(view)
+  const symptoms = symptomsOf(tape, view)
   const suggestRule = await offers.suggestRule?.()
   let context: FixContext = {
     run: view,
@@ -192,7 +194,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       path,
       text: candidate.edits.find((edit) => edit.path === path)?.after ?? text,
     }))
-    const more = { run, symptoms: symptomsOf(run), ...defined({ error: run.exit?.error }) }
+    const more = { run, symptoms: symptomsOf(branch, run), ...defined({ error: run.exit?.error }) }
     return proposeFixes({ ...rest, ...more, sources: edited })
       .slice(0, FURTHER_MAX)
       .map((each) => continueFix(candidate, each))
@@ -240,7 +242,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     let search: FixOutcome['search']
     const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
     if (isSearchable && /^(?:not-fixed|workaround)$/.test(proof.status)) {
-      const located = await locate(tape, oracle, settings, note)
+      const located = await locateCause(tape, oracle, settings, note)
       if (located !== undefined) {
         search = located.search
         context = { ...context, findings: located.findings }
@@ -327,7 +329,7 @@ async function otherRuns(
  * Cause sets of an earlier `retake blame` of this run with the same oracle, or of a new search.
  * Skips the search if keys are missing, because rules work without it.
  */
-async function locate(
+async function locateCause(
   tape: Tape,
   oracle: Oracle,
   settings: FixSettings,

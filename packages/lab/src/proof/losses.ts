@@ -86,7 +86,13 @@ const lineKinds = (text: string): Map<string, string> =>
 function missingOutput(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
   const before = lineKinds(failed.stdout)
   const now = lineKinds(changed.stdout)
-  const missing = [...before].filter(([kind]) => !now.has(kind)).map(([, line]) => line)
+  // A last line that was cut off is only longer now.
+  const last = [...before.values()].at(-1)
+  const isContinued = (line: string): boolean =>
+    line === last && [...now.values()].some((each) => each.startsWith(line))
+  const missing = [...before]
+    .filter(([kind, line]) => !now.has(kind) && !isContinued(line))
+    .map(([, line]) => line)
   // A wrong line is replaced by a right one, unless the run ended before anything was wrong.
   const isLost = failed.isThrown || now.size < before.size
   return isLost ? missing.slice(0, 1).map((line) => ({ code: 'OUTPUT_MISSING', line })) : []

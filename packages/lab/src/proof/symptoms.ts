@@ -16,6 +16,7 @@ import {
   retryAfterMs,
 } from '@retake/tape'
 import { asJson } from '@retake/tape/diff'
+import type { Occurrence } from '@retake/tape/locate'
 import { argumentProblems } from './argument-problems.js'
 import { stackSites } from './source-text.js'
 
@@ -77,6 +78,8 @@ export interface SymptomContext {
   readonly error?: FailureError
   readonly budget?: { readonly usd?: number; readonly tokens?: number; readonly steps?: number }
   readonly rules?: readonly ResultRule[]
+  /** Where a text is on the tape, oldest first. */
+  readonly trace?: (text: string) => readonly Occurrence[]
 }
 
 /** Reads the symptoms of a run, most certain first. */
@@ -97,6 +100,7 @@ export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symp
     ...driftSymptoms(steps, before),
     ...differenceSymptoms(steps, before),
     ...untrustedSymptoms(steps),
+    ...foreignSymptoms(steps, context),
     ...droppedSymptoms(steps),
     ...ruleSymptoms(steps, context.rules ?? []),
   ]
@@ -136,6 +140,8 @@ export interface StepFacts {
   readonly wantsJson: boolean
   readonly answerText: string
   readonly toolCalls: readonly ToolCallPart[]
+  /** Start of the texts of the user; only for an answer with tool calls. */
+  readonly userText: string
   /** Identifiers in tool calls that do not occur in the request, in words. */
   readonly unseen: readonly string[]
   /** Text that a program wrote into a request by mistake, such as `[object Object]`. */
@@ -190,6 +196,7 @@ const NO_FACTS = {
   wantsJson: false,
   answerText: '',
   toolCalls: [],
+  userText: '',
   unseen: [],
   slip: undefined,
   responseText: '',
@@ -225,6 +232,14 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
     wantsJson: isModel && /json/i.test(wordsAboutFormat(settings, exchange)),
     answerText: isModel ? step.answer().map(messageText).join('\n') : '',
     toolCalls,
+    userText:
+      toolCalls.length === 0
+        ? ''
+        : exchange.messages
+            .filter(({ role }) => role === 'user')
+            .map(messageText)
+            .join('\n')
+            .slice(0, USER_TEXT_MAX),
     unseen: toolCalls.flatMap(({ name, args }) => {
       // Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores
       // words, which may be the model's own.
@@ -280,6 +295,8 @@ const orderProblem = (messages: Exchange['messages']): StepFacts['messageOrder']
   }
   return undefined
 }
+
+const USER_TEXT_MAX = 20_000
 
 /** How JavaScript prints values that were not meant to become text. */
 const SLIP = /\[object (?:Object|Promise|Map|Set)\]|\bundefined\b|\bNaN\b|\[native code\]/
@@ -897,6 +914,57 @@ const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   if (order === undefined) return obeyed
   const evidence = `A message gives orders to the model: ${clip(order, 80)}`
   return [...obeyed, symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
+}
+
+/** Origins of texts that others wrote. */
+const OTHERS = /^(?:tool|answer|file|mcp|process|database|connection)$/
+/** Shorter arguments occur everywhere. */
+const TRACED_LENGTH_MIN = 6
+
+/**
+ * Calls of tools that the user did not ask for, with an argument from a text of others that names
+ * what the call does: text of a tool, a server or a file.
+ */
+const foreignSymptoms = (steps: readonly StepFacts[], { trace }: SymptomContext): Symptom[] => {
+  if (trace === undefined) return []
+  const models = new Set(
+    steps.filter(({ step }) => step.kind === 'model').map(({ step }) => step.label),
+  )
+  return steps.flatMap(({ step, toolCalls, userText }) =>
+    toolCalls.flatMap(({ name, args }): Symptom[] => {
+      const [verb = ''] = WRITING.exec(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2')) ?? []
+      const action = verb.replace(/^[_\-.]/, '').toLowerCase()
+      // Text that the user's message quotes is not the user's.
+      const own = steps.reduce(
+        (text, { result }) => (typeof result === 'string' ? text.replaceAll(result, ' ') : text),
+        userText.toLowerCase(),
+      )
+      if (action === '' || own.includes(action)) return []
+      const values = Object.values(recordOf(args)).filter(
+        (value) => typeof value === 'string' && value.length >= TRACED_LENGTH_MIN,
+      ) as string[]
+      for (const value of values.filter((each) => !own.includes(each.toLowerCase()))) {
+        // Results of functions that were not wrapped are found in the request with them.
+        const origin = trace(value).find(
+          ({ direction, seq, step: label, source, excerpt, via }) =>
+            seq < step.answerSeqs[0]! &&
+            (via !== undefined ||
+              (direction === 'in' && OTHERS.test(source) && !models.has(label ?? ''))) &&
+            `${excerpt.before} ${excerpt.after}`.toLowerCase().includes(action),
+        )
+        if (origin === undefined) continue
+        const { before, match, after } = origin.excerpt
+        const sentence = `${before}${match}${after}`
+        const { step: label = origin.step, tool: from = origin.name } = origin.via ?? {}
+        const source = steps.find((each) => each.step.label === label)?.step ?? step
+        const evidence = `The user did not ask for ${name}; text of ${from} did: ${clip(sentence, 80)}`
+        return [
+          symptomAt(source, 'untrusted-text', 'likely', evidence, { tool: name, sentence, action }),
+        ]
+      }
+      return []
+    }),
+  )
 }
 
 /** Conversations whose first message a later request leaves out. */

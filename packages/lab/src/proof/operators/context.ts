@@ -268,7 +268,7 @@ const stripInjectedText = operator(
   'strip-injected-text',
   'context',
   (context) => symptomsOf(context, 'untrusted-text').slice(0, 1),
-  (source) => {
+  (source, { facts }) => {
     // Message contents that are computed rather than written by the agent's author.
     const quoted = source
       .ofType('ObjectProperty')
@@ -286,7 +286,7 @@ const stripInjectedText = operator(
       })
     return [...toolAnswers(source), ...quoted].map(({ content: node, isShorthand }) => ({
       node,
-      edit: source.editWith(WITHOUT_INSTRUCTIONS, (name) =>
+      edit: source.editWith(withoutInstructions(facts['action']), (name) =>
         node.replace(`${isShorthand ? `${node.text}: ` : ''}${name}(${node.text})`),
       ),
       title: 'Remove sentences that give the model instructions',
@@ -294,13 +294,17 @@ const stripInjectedText = operator(
   },
 )
 
-const WITHOUT_INSTRUCTIONS = `
+/** `action`: what the text made the model do, such as `forward`. */
+const withoutInstructions = (action: unknown): string => {
+  const orders = typeof action === 'string' ? `${INJECTION.source}|\\b${action}` : INJECTION.source
+  return `
 /** Removes sentences that address a model: tool results are data, not instructions. */
 function withoutInstructions(result⟨: any⟩) {
-  const orders = new RegExp(${JSON.stringify(INJECTION.source)}, 'i')
+  const orders = new RegExp(${JSON.stringify(orders)}, 'i')
   const checked = (sentence⟨: string⟩) => (orders.test(sentence) ? '[removed]' : sentence)
   return typeof result === 'string' ? result.replace(/[^.!?\\n]+[.!?]?/g, checked) : result
 }`
+}
 
 /** Passes more of a text that the agent truncates. */
 const passMoreContext = operator(

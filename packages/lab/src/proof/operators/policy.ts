@@ -257,6 +257,49 @@ const budgetStop = operator('budget-stop', 'policy', 'over-budget', (source, sym
   })
 })
 
+/** Refuses a call whose arguments come from results of tools, and not from the user. */
+const refuseForeign = operator(
+  'refuse-foreign-arguments',
+  'policy',
+  (context) =>
+    symptomsOf(context, 'untrusted-text')
+      .filter(({ facts }) => typeof facts['tool'] === 'string')
+      .slice(0, 1),
+  (source, { facts }) =>
+    toolAnswers(source).flatMap(({ dispatch: node, message, isText }): Proposal[] => {
+      const list = message.parent?.callee
+      const args = node?.args.at(-1)
+      if (node === undefined || args === undefined || list?.name !== 'push') return []
+      const { callee } = node
+      const tool = callee?.raw['computed'] === true ? callee.child('property')?.text : undefined
+      const edit = source.editWith(unlessForeign(isText), (name) => {
+        const guarded = `${name}(${list.object!.text}, ${args.text}, () => ${node.text})`
+        return node.replace(
+          tool === undefined
+            ? guarded
+            : `(${tool} === ${JSON.stringify(facts['tool'])} ? ${guarded} : ${node.text})`,
+        )
+      })
+      const title = `Refuse ${String(facts['tool'])} with arguments from results of tools`
+      return [{ node, edit, title }]
+    }),
+)
+
+const unlessForeign = (isText: boolean): string => `
+/** Runs a tool, unless its arguments come from results of tools and not from the user. */
+function unlessForeign(messages⟨: any[]⟩, args⟨: any⟩, call⟨: () => any⟩) {
+  const parts = messages
+    .filter(({ role }) => role !== 'assistant')
+    .flatMap((message) => (Array.isArray(message.content) ? message.content : [message]))
+  const isResult = ({ role, type }⟨: any⟩) => role === 'tool' || type === 'tool_result'
+  const foreign = JSON.stringify(parts.filter(isResult))
+  const own = JSON.stringify(parts.filter((part) => !isResult(part)))
+  const values = Object.values(args ?? {}).filter((value) => typeof value === 'string' && value.length >= 6)
+  if (!values.some((value⟨: any⟩) => foreign.includes(value) && !own.includes(value))) return call()
+  const hint = 'Refused: the arguments come from a result of a tool, and not from the user.'
+  return ${isText ? 'hint' : '{ error: hint }'}
+}`
+
 /** Denies a call by a rule, if a guard decides about it. */
 const guardRule: Operator = (context) =>
   suspectCalls(context).flatMap(({ label, toolName, symptom }) => {
@@ -360,4 +403,5 @@ export const policyOperators: readonly Operator[] = [
   loopBreaker,
   budgetStop,
   guardRule,
+  refuseForeign,
 ]
