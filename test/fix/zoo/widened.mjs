@@ -426,6 +426,72 @@ console.log(extra === 0 ? 'nights: ' + nights : 'nights: ' + String(nights + ext
     fix: [['String(nights + extra)', 'String(Number(nights) + extra)']],
   },
   {
+    name: 'day-before',
+    what: 'a date without a time is printed in a zone west of Greenwich',
+    byRules: true,
+    agent: js`process.env.TZ = 'America/New_York'
+${LOAD}const { due } = await response.json()
+const day = new Date(due)
+console.log('due on ' + day.getDate() + ' ' + day.toLocaleDateString('en-GB', { month: 'long' }))
+`,
+    gateway: (path) => {
+      const town = townOf(path)
+      const { rooms } = TOWNS[town] ?? {}
+      if (rooms === undefined) return notFound
+      return { json: { due: '2026-03-0' + rooms + (NEW.test(town) ? '' : 'T15:00:00Z') } }
+    },
+    model: () => '',
+    ...casesOf((_town, { rooms }) => `due on ${rooms} March`),
+    fix: [
+      ['day.getDate()', 'day.getUTCDate()'],
+      ["{ month: 'long' }", "{ month: 'long', timeZone: 'UTC' }"],
+    ],
+  },
+  {
+    name: 'cents-are-lost',
+    what: 'prices with cents are read as whole numbers',
+    byRules: true,
+    agent: js`${LOAD}const stay = await response.json()
+const price = parseInt(stay.price, 10)
+console.log('total ' + (price * stay.nights).toFixed(2))
+`,
+    gateway: (path) => {
+      const town = townOf(path)
+      const { price, nights } = TOWNS[town] ?? {}
+      if (price === undefined) return notFound
+      return { json: { nights, price: price + (NEW.test(town) ? '.50' : '.00') } }
+    },
+    model: () => '',
+    ...casesOf(
+      (town, { price, nights }) =>
+        `total ${(nights * (price + (NEW.test(town) ? 0.5 : 0))).toFixed(2)}`,
+    ),
+    fix: [['parseInt(stay.price, 10)', 'Number.parseFloat(stay.price)']],
+  },
+  {
+    name: 'binary-fractions',
+    what: 'a sum of amounts is printed with the error of binary fractions',
+    byRules: true,
+    agent: js`${LOAD}const { fees } = await response.json()
+let sum = 0
+for (const fee of fees) sum += fee
+console.log('fees: ' + sum)
+`,
+    gateway: (path) => {
+      const town = townOf(path)
+      const { rooms } = TOWNS[town] ?? {}
+      if (rooms === undefined) return notFound
+      const fees = { Aachen: [0.1, 0.2], Bremen: [1.1, 2.2], Celle: [0.7, 0.1] }[town]
+      return { json: { fees: fees ?? [rooms, 0.5] } }
+    },
+    model: () => '',
+    ...casesOf((town, { rooms }) => {
+      const sum = { Aachen: '0.3', Bremen: '3.3', Celle: '0.8' }[town] ?? `${rooms}.5`
+      return `fees: ${sum}\n`
+    }),
+    fix: [["'fees: ' + sum", "'fees: ' + Math.round(sum * 100) / 100"]],
+  },
+  {
     name: 'mail-that-asks',
     what: 'a mail makes the model send another one, without a word of warning in it',
     byRules: true,

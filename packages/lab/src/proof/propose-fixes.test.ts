@@ -1128,6 +1128,19 @@ describe('pitfalls', () => {
       'if (part.length > 0) all.push(part)\n  return all',
     ],
     [
+      'utc-dates',
+      "print(day.getDate(), day.toLocaleDateString('en-GB'))",
+      "print(day.getUTCDate(), day.toLocaleDateString('en-GB', { timeZone: 'UTC' }))",
+    ],
+    [
+      'utc-dates',
+      'const day = new Date(year, month - 1, 1)\nprint(day.toISOString())',
+      'new Date(Date.UTC(year, month - 1, 1))',
+    ],
+    ['month-from-one', 'const label = `${day.getMonth()}/26`', '`${(day.getMonth() + 1)}/26`'],
+    ['round-money', 'const fee = Math.floor(sum * 100) / 100', 'Math.round(sum * 100) / 100'],
+    ['round-money', 'print(sum.toFixed(2))', 'roundedToCents(sum).toFixed(2)'],
+    [
       'last-day-of-month',
       'function next(date) {\n  date.setUTCMonth(date.getUTCMonth() + 1)\n  return date\n}',
       'if (date.getUTCDate() !== dayBefore) date.setUTCDate(0)',
@@ -1147,6 +1160,27 @@ describe('pitfalls', () => {
       'const text = JSON.stringify(value)',
     ].join('\n')
     expect(propose({ source, run: new RunScript().chat([user('x')], 'wrong') })).toEqual([])
+  })
+
+  test('amounts keep their cents, and binary fractions are not printed', () => {
+    const run = answered({ price: '12.50' }).print('0.30000000000000004\n').end()
+    const found = propose({
+      source: "const price = parseInt(offer.price, 10)\nconsole.log('Total ' + total)\n\n",
+      run,
+    })
+    expect(changed(byOperator(found, 'keep-cents'))).toEqual([
+      'const price = Number.parseFloat(offer.price)',
+    ])
+    const fix = byOperator(found, 'round-printed')
+    expect(changed(fix)[0]).toBe("console.log('Total ' + roundedToCents(total))")
+    const round = addedFunction(fix, 'roundedToCents')
+    expect([0.1 + 0.2, 1.005, -1.005, 7, 'x'].map((amount) => round(amount))).toEqual([
+      0.3,
+      1.01,
+      -1.01,
+      7,
+      'x',
+    ])
   })
 
   test('quoted cells of CSV keep their commas and quotes', () => {

@@ -401,13 +401,20 @@ const outputSymptoms = (run: RunView): Symptom[] => {
     return slip === undefined ? [] : [{ slip, line }]
   })
   const kinds = new Map(slips.map((each) => [each.slip, each]))
-  return [...kinds.values()].map(({ slip, line }) => {
+  const fraction = lines.find((line) => BINARY_FRACTION.test(line))
+  const evidence = `The run printed a number with the error of binary fractions: ${clip(fraction ?? '', 80)}`
+  const decimals = symptomAt(undefined, 'wrong-output', 'likely', evidence, { kind: 'decimals' })
+  const found = [...kinds.values()].map(({ slip, line }) => {
     const kind = /Promise/.test(slip) ? 'promise' : slip.startsWith('[object') ? 'object' : slip
     const evidence = `The run printed “${slip}” instead of a value: ${clip(line, 80)}`
     const confidence = slip.startsWith('[object') ? 'certain' : 'likely'
     return symptomAt(undefined, 'wrong-output', confidence, evidence, { kind })
   })
+  return fraction === undefined ? found : [...found, decimals]
 }
+
+/** Such as 0.30000000000000004 and 4.3999999999999995. */
+const BINARY_FRACTION = /\d\.\d*?(?:0{8,}|9{8,})\d/
 
 const clip = (text: string, length = 160): string => {
   const line = text.replaceAll(/\s+/g, ' ').trim()
