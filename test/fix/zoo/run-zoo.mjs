@@ -36,6 +36,7 @@ import { PROVIDERS } from './providers.mjs'
 import { FIXER_KINDS, proposePatch } from './scripted-fixer.mjs'
 import { TOOLS } from './tools.mjs'
 import { UTILITIES } from './utilities.mjs'
+import { WIDENED as WIDENED_ANIMALS } from './widened.mjs'
 import { WORKFLOW } from './workflow.mjs'
 
 const cli = fileURLToPath(new URL('../../../packages/cli/bin/retake.mjs', import.meta.url))
@@ -60,6 +61,9 @@ export const ZOO = Object.entries(GROUPS).flatMap(inGroup)
 
 /** Variants that no operator was written for; their figures are printed separately. */
 export const HELD_OUT = inGroup(['held out', HELD_OUT_ANIMALS])
+
+/** Faults for which rules were widened; their figures are printed separately, too. */
+export const WIDENED = inGroup(['widened', WIDENED_ANIMALS])
 
 /** A flaky animal that is called fixed must pass as often as this. */
 const FLAKY_RUNS = 8
@@ -433,7 +437,7 @@ export async function fixAnimal(animal, mode, options) {
 /** Compares the result of `retake fix` with the truth. `examined` keeps what is known about fixes. */
 async function judge(animal, result, { examined, isKnownFix }) {
   const { name, group, expect, byRules } = animal
-  const proven = (result?.fixes ?? []).filter(({ verdict }) => verdict.status === 'proven')
+  const proven = (result?.fixes ?? []).filter(({ verdict }) => verdict.status === 'repairs')
   const falseFixes = []
   const regressions = []
   for (const [index, { candidate }] of proven.entries()) {
@@ -466,8 +470,13 @@ async function judge(animal, result, { examined, isKnownFix }) {
     falseFixes,
     regressions,
     rejected: (result?.fixes ?? [])
-      .filter(({ verdict }) => verdict.status !== 'proven')
-      .map(({ candidate, verdict }) => `${candidate.operator}: ${verdict.reason}`),
+      .filter(({ verdict }) => verdict.status !== 'repairs')
+      .map(({ candidate, verdict, evidence }) =>
+        [
+          `${candidate.operator}: ${verdict.reason}`,
+          ...evidence.losses.map((each) => JSON.stringify(each)),
+        ].join(' '),
+      ),
   }
 }
 
@@ -565,9 +574,9 @@ async function main() {
   if (unknown !== undefined)
     throw new Error(`${unknown} is not a mode: ${Object.keys(MODES).join(', ')}`)
   const names = values.only?.split(',')
-  const chosen = [...ZOO, ...HELD_OUT].filter(
+  const chosen = [...ZOO, ...HELD_OUT, ...WIDENED].filter(
     ({ name, group }) =>
-      (names === undefined && group !== 'held out') ||
+      (names === undefined && !/^(?:held out|widened)$/.test(group)) ||
       names?.includes(name) ||
       names?.includes(group),
   )

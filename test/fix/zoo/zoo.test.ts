@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isSoak, sampled, soakOnly } from '../../support/soak.js'
-import { checkAnimal, fixAnimal, HELD_OUT, ZOO } from './run-zoo.mjs'
+import { checkAnimal, fixAnimal, HELD_OUT, WIDENED, ZOO } from './run-zoo.mjs'
 import type { ZooAnimal } from './run-zoo.mjs'
 
 const countBy = (key: (animal: ZooAnimal) => string): Record<string, number> => {
@@ -29,11 +29,11 @@ test('the zoo is weighted like published issues of agents', () => {
     'not-fixed': 10,
     flaky: 5,
   })
-  const all = [...ZOO, ...HELD_OUT]
+  const all = [...ZOO, ...HELD_OUT, ...WIDENED]
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length)
 })
 
-test.each([...ZOO, ...HELD_OUT].map((animal) => [animal.name, animal] as const))(
+test.each([...ZOO, ...HELD_OUT, ...WIDENED].map((animal) => [animal.name, animal] as const))(
   '%s fails, passes and is fixed as its table says',
   async (_name, animal) => {
     soakOnly()
@@ -65,9 +65,9 @@ function honestOutcomes({ expect: expected }: ZooAnimal, isSampled: boolean): re
 const options = isSoak ? {} : { passing: 1 }
 
 describe('without a model', () => {
-  const SAMPLE = ['prose-around-json']
+  const SAMPLE = ['prose-around-json', ...WIDENED.map(({ name }) => name)]
   // Before a merge, test/cli/fix.test.ts has a fix by a rule.
-  const animals = [...ZOO, ...HELD_OUT].map((animal) => [animal.name, animal] as const)
+  const animals = [...ZOO, ...HELD_OUT, ...WIDENED].map((animal) => [animal.name, animal] as const)
   test.each(animals)('%s is fixed, or the command says that it cannot', async (name, animal) => {
     soakOnly()
     const result = await fixAnimal(animal, 'rules', options)

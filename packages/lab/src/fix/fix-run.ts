@@ -2,11 +2,13 @@ import { findingsPath, fixFolderOf, type RunStore, viewRun } from '@retake/runne
 import { readFileSync } from 'node:fs'
 import { checkIntact, refuseImported } from '@retake/engine/runs'
 import { concurrentRefusals } from '../proof/operators/lifecycle.js'
-import { detectSymptoms } from '../proof/symptoms.js'
+import { detectSymptoms, type Symptom } from '../proof/symptoms.js'
 import type { FixCandidate, FixContext } from '../proof/candidates.js'
+import { continueFix } from '../proof/combine-fixes.js'
 import { FixProof, type FixResult } from '../proof/prove-fixes.js'
 import { proposeFixes } from '../proof/propose-fixes.js'
-import { type BlameFindings, defined, type Tape, attempt } from '@retake/tape'
+import { type BlameFindings, defined, type RunView, type Tape, attempt } from '@retake/tape'
+import { locate } from '@retake/tape/locate'
 import { openTape } from '@retake/tape/node'
 import { changedSources, whyNotRunAgain, requireTrust } from '@retake/runner/agent'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
@@ -100,6 +102,8 @@ export interface FixOutcome {
 /** Corpora grow, and only the newest runs matter. */
 const CORPUS_MAX = 100
 const SIBLINGS_MAX = 10
+/** Number of changes that are tried for what another change leaves. */
+const FURTHER_MAX = 4
 /** Limit for siblings named by the user or in the given cluster. Each costs two trials. */
 const GIVEN_SIBLINGS_MAX = 50
 /** Providers limit concurrent requests. */
@@ -159,12 +163,14 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     .slice(0, 10)
     .flatMap((file) => attempt(() => [viewRun(openTape(file))], []))
   const { runBudget: budget, checkResults = {} } = configured().fix
-  const symptoms = detectSymptoms(view, {
-    earlier,
-    rules: Object.entries(checkResults).map(([tool, check]) => ({ tool, check })),
-    ...(budget && { budget }),
-    ...(error && { error }),
-  })
+  const symptomsOf = (of: Tape, run: RunView): Symptom[] =>
+    detectSymptoms(run, {
+      earlier,
+      trace: (text) => locate(of, run, text).occurrences,
+      rules: Object.entries(checkResults).map(([tool, check]) => ({ tool, check })),
+      ...defined({ budget, error: run.exit?.error }),
+    })
+  const symptoms = symptomsOf(tape, view)
   const suggestRule = await offers.suggestRule?.()
   let context: FixContext = {
     run: view,
@@ -182,6 +188,19 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     proposeFixes(context).filter(
       ({ steps }) => settings.step === undefined || steps.includes(settings.step),
     )
+  // A fault may hide another one, which only the run without it shows.
+  const proposeFurther = (candidate: FixCandidate, branch: Tape): FixCandidate[] => {
+    const { error: _error, ...rest } = context
+    const run = viewRun(branch)
+    const edited = sources.map(({ path, text }) => ({
+      path,
+      text: candidate.edits.find((edit) => edit.path === path)?.after ?? text,
+    }))
+    const more = { run, symptoms: symptomsOf(branch, run), ...defined({ error: run.exit?.error }) }
+    return proposeFixes({ ...rest, ...more, sources: edited })
+      .slice(0, FURTHER_MAX)
+      .map((each) => continueFix(candidate, each))
+  }
   const mayGoLive = !settings.offline && !settings.observeOnly
   const judgesOutput = settings.oracle !== undefined && !/^(?:not:)*exit:/.test(oracle.text)
   const trials = new ProcessTrials({
@@ -194,6 +213,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     judgesOutput,
     isTimed: concurrentRefusals(symptoms, view).length > 0,
     stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
+    proposeFurther,
   })
   const { kind, why } = TrialSandbox.kindFor(tape)
   if (why !== undefined && settings.allowsUnconfined)
@@ -224,7 +244,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
     let search: FixOutcome['search']
     const isSearchable = settings.locate && mayGoLive && searchedSteps(processOf(tape)).length > 1
     if (isSearchable && /^(?:not-fixed|workaround)$/.test(proof.status)) {
-      const located = await locate(tape, oracle, settings, note)
+      const located = await locateCause(tape, oracle, settings, note)
       if (located !== undefined) {
         search = located.search
         context = { ...context, findings: located.findings }
@@ -311,7 +331,7 @@ async function otherRuns(
  * Cause sets of an earlier `retake blame` of this run with the same oracle, or of a new search.
  * Skips the search if keys are missing, because rules work without it.
  */
-async function locate(
+async function locateCause(
   tape: Tape,
   oracle: Oracle,
   settings: FixSettings,

@@ -18,9 +18,11 @@ import type {
   TrialOutput,
   TrialSource,
 } from '../proof/prove-fixes.js'
+import { progressOf } from '../proof/combine-fixes.js'
 import { lossesOf, type RunBehaviour } from '../proof/losses.js'
 import { attemptsOf, missingVariables, namedVariables, useKey } from '../proof/attempts.js'
 import { ALL_VARIABLES, type Attempt, type Use } from '../proof/uses.js'
+import { stackSites } from '../proof/source-text.js'
 import type { FixCandidate, SourceFile } from '../proof/candidates.js'
 import type { ContinuePlan } from '@retake/engine'
 import { planFork, planRerun } from '@retake/engine/plans'
@@ -98,6 +100,8 @@ export interface ProcessTrialsOptions extends Pick<
   /** True if concurrent requests were refused: with a fix, every answer may differ. */
   readonly isTimed: boolean
   readonly stored: StoredTrials
+  /** Proposes changes for a run with a candidate, on top of it. */
+  readonly proposeFurther: (candidate: FixCandidate, branch: Tape) => readonly FixCandidate[]
 }
 
 /** Maximum number of copies at a time: one for the control arm, and the last used ones. */
@@ -126,6 +130,8 @@ export class ProcessTrials implements TrialSource {
   readonly #probes = new Map<string, ValueProbe | ListProbe>()
   /** Tapes of probes; undefined if a value cannot be changed. */
   readonly #variants = new Map<string, Tape | undefined>()
+  /** For each candidate, the last trial of this command with the failing run. */
+  readonly #latest = new Map<string, LiveTrial>()
   /** For each candidate, a trial of this command in which the failing run passed. */
   readonly #passed = new Map<string, LiveTrial>()
   #confirmed: Promise<void> | undefined
@@ -246,6 +252,13 @@ export class ProcessTrials implements TrialSource {
       const own = index === 0 ? attempts : undefined
       return { tape, result, reason, ...defined({ output, attempts: own }) }
     })
+  }
+
+  async further(candidate: FixCandidate): Promise<readonly FixCandidate[]> {
+    const { tape, proposeFurther } = this.options
+    // Trials of an earlier command have no tape.
+    const trial = this.#latest.get(candidate.id) ?? (await this.#runOnce(candidate, tape))
+    return trial.tape === undefined ? [] : proposeFurther(candidate, openTape(trial.tape))
   }
 
   probes(): Promise<readonly Probe[]> {
@@ -390,8 +403,10 @@ export class ProcessTrials implements TrialSource {
     this.runs++
     const trial = await this.#runOnce(candidate, tape, liveFrom)
     stored.add([...key, mayGoLive], trial)
-    if (candidate !== undefined && tape === this.options.tape && trial.verdict === 'pass')
-      this.#passed.set(candidate.id, trial)
+    if (candidate !== undefined && tape === this.options.tape) {
+      this.#latest.set(candidate.id, trial)
+      if (trial.verdict === 'pass') this.#passed.set(candidate.id, trial)
+    }
     return asFixTrial(trial, candidate)
   }
 
@@ -487,8 +502,8 @@ export class ProcessTrials implements TrialSource {
         ...this.#confined(candidate),
         watch: watched.next,
       })
-      const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
-      const live = Math.max(0, trial.live - ran - (trial.refused === undefined ? 0 : 1))
+      const ranTools = runs.length === 0 ? 0 : countRan(trial.tape, runs)
+      const live = Math.max(0, trial.live - ranTools - (trial.refused === undefined ? 0 : 1))
       const isUnpinned = liveFrom === 'unpinned'
       const replaced = live > 0 && !isUnpinned ? firstReplaced(tape, trial.tape, runs) : undefined
       const ms = Math.round(performance.now() - startedMs)
@@ -500,8 +515,9 @@ export class ProcessTrials implements TrialSource {
           ? wrappedTools(tape).filter((name) => !runs.includes(name))
           : []
       const isPassing = trial.verdict === 'pass' && candidate !== undefined
-      const behaviour =
-        isPassing && trial.tape !== undefined ? behaviourOf(openTape(trial.tape)) : undefined
+      const branch = trial.tape === undefined ? undefined : openTape(trial.tape)
+      const ran = branch && behaviourOf(branch)
+      const behaviour = isPassing ? ran : undefined
       const notRun =
         candidate && editedTools(tape, candidate).filter((name) => !runs.includes(name))
       return {
@@ -518,6 +534,8 @@ export class ProcessTrials implements TrialSource {
             end: behaviour.end,
           },
           losses: behaviour && lossesOf(this.#behaviourOf(tape), behaviour),
+          progress:
+            ran && progressOf(ran, stackSites(branch && viewRun(branch).exit?.error?.stack)[0]),
         }),
       }
     } catch (error) {
@@ -760,7 +778,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
   const { output, losses, attempts, isUnconfined, missingVariables } = trial
-  const { failsOtherwise, recordedValue } = trial
+  const { failsOtherwise, recordedValue, progress } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -784,6 +802,7 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       missingVariables,
       failsOtherwise,
       recordedValue,
+      progress,
       broke: isOwnFault ? undefined : broke,
     }),
   }
@@ -824,7 +843,7 @@ function behaviourOf(tape: Tape): RunBehaviour {
         : `${errorName(error)}: ${error.message.split('\n')[0]}`,
     isThrown: error !== undefined,
     actions: viewRun(tape)
-      .recordedSteps.filter(({ kind, state }) => kind !== 'mark' && state !== 'failed')
+      .recordedSteps.filter(({ kind }) => kind !== 'mark')
       .map((step) => {
         const request = step.kind === 'model' || step.kind === 'http' ? requestOf(step) : undefined
         const [method = '', url = ''] = request?.split(' ') ?? []
@@ -836,6 +855,7 @@ function behaviourOf(tape: Tape): RunBehaviour {
               : `${step.kind} ${step.toolName ?? ''}`,
           title: step.title,
           sent: request ?? JSON.stringify(step.call()?.args) ?? '',
+          isFailed: step.state === 'failed',
         }
       }),
   }

@@ -36,6 +36,12 @@ describe('a run that prints', () => {
     expect(codes(run('PAID\n'), run('DENIED\n'))).toEqual([])
   })
 
+  test('the rest of a line that was cut off loses nothing', () => {
+    expect(codes(run('list\n- flour\n- ingr\n'), run('list\n- flour\n- ingredient'))).toEqual([])
+    const cut = run('- item 1\n- item\n')
+    expect(codes(cut, run('- item 1\n- item 2\n'))).toEqual([])
+  })
+
   test('less than before loses output', () => {
     expect(lossesOf(run('start\nTotal: 12\n'), run('start\n'))).toEqual([
       { code: 'OUTPUT_MISSING', line: 'Total: 12' },

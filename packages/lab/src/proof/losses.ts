@@ -24,6 +24,7 @@ export interface RunAction {
   readonly title: string
   /** Everything that was sent, as text. */
   readonly sent: string
+  readonly isFailed?: boolean
 }
 
 /** What a run does that others can see. */
@@ -47,7 +48,7 @@ export function lossesOf(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
 const EMPTY_VALUES = /\b(?:undefined|NaN|Invalid Date)\b|\[object \w+\]/g
 const BARE_NULL = /(?:^|[\s:=(])null(?=$|[\s.,;)!])/g
 
-function emptyValues(text: string): string[] {
+export function emptyValues(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const isJson = /^\s*[[{"]|[\]}],?\s*$/.test(line)
     const empty = line.match(EMPTY_VALUES) ?? []
@@ -85,7 +86,13 @@ const lineKinds = (text: string): Map<string, string> =>
 function missingOutput(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
   const before = lineKinds(failed.stdout)
   const now = lineKinds(changed.stdout)
-  const missing = [...before].filter(([kind]) => !now.has(kind)).map(([, line]) => line)
+  // A last line that was cut off is only longer now.
+  const last = [...before.values()].at(-1)
+  const isContinued = (line: string): boolean =>
+    line === last && [...now.values()].some((each) => each.startsWith(line))
+  const missing = [...before]
+    .filter(([kind, line]) => !now.has(kind) && !isContinued(line))
+    .map(([, line]) => line)
   // A wrong line is replaced by a right one, unless the run ended before anything was wrong.
   const isLost = failed.isThrown || now.size < before.size
   return isLost ? missing.slice(0, 1).map((line) => ({ code: 'OUTPUT_MISSING', line })) : []
@@ -102,7 +109,7 @@ function emptyRequests(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
 
 function missingActions(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
   const kinds = new Set(changed.actions.map(({ kind }) => kind))
-  const gone = failed.actions.filter(({ kind }) => !kinds.has(kind))
+  const gone = failed.actions.filter(({ kind, isFailed }) => isFailed !== true && !kinds.has(kind))
   return [...new Map(gone.map((action) => [action.kind, action])).values()]
     .slice(0, 1)
     .map(({ label, title }) => ({ code: 'ACTION_MISSING', step: label, title }))

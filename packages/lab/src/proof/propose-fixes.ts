@@ -1,6 +1,7 @@
 import { FIX_LAYERS, type FixCandidate, type FixContext } from './candidates.js'
 import { codeOperators } from './operators/code.js'
 import { contextOperators } from './operators/context.js'
+import { fieldOperators } from './operators/fields.js'
 import { lifecycleOperators } from './operators/lifecycle.js'
 import type { OperatorContext } from './operators/operator.js'
 import { pitfallOperators } from './operators/pitfalls.js'
@@ -14,6 +15,7 @@ import { failureOf, readStep } from './symptoms.js'
 const MAX_CANDIDATES = 12
 
 const OPERATORS = [
+  ...fieldOperators,
   ...transportOperators,
   ...policyOperators,
   ...toolOperators,

@@ -266,6 +266,91 @@ describe('a run that is served from its tape', () => {
   })
 })
 
+/** Two faults in one file: `A` throws, and `B` prints `undefined`. */
+describe('several faults', () => {
+  const before = 'print(A)\n\nprint(B)\n'
+  const edit = (text: string): FixCandidate['edits'] => [{ path: 'a.mjs', before, after: text }]
+  const first = candidate(0, { id: 'A', title: 'Repair A', edits: edit(before.replace('A', 'a')) })
+  const second = candidate(1, { id: 'B', title: 'Repair B', edits: edit(before.replace('B', 'b')) })
+  const empty: Loss = { code: 'EMPTY_PRINTED', value: 'undefined', line: 'undefined' }
+
+  /** Says of each change how far the run comes. */
+  class FaultyRun extends PlantedTrials {
+    readonly tried: string[] = []
+    further: ((base: FixCandidate) => Promise<readonly FixCandidate[]>) | undefined
+
+    constructor(readonly passesWithLoss = false) {
+      super({ control: 0, fixes: [] })
+    }
+
+    override async failing(given: FixCandidate | undefined): Promise<FixTrial> {
+      const text = given?.edits[0]?.after ?? before
+      this.tried.push(text)
+      const isThrown = text.includes('A')
+      const isEmpty = text.includes('B')
+      const passes = !isThrown && (!isEmpty || this.passesWithLoss)
+      return {
+        verdict: passes ? 'pass' : 'fail',
+        reason: 'planted',
+        live: 0,
+        pinnedToChanged: 0,
+        ms: 1,
+        ...(passes && isEmpty && { losses: [empty] }),
+        progress: isThrown
+          ? { steps: 1, lines: 0, empty: 0, error: { text: 'TypeError' } }
+          : { steps: 1, lines: 2, empty: isEmpty ? 1 : 0 },
+      }
+    }
+
+    override async corpus(): Promise<readonly CorpusResult[]> {
+      return []
+    }
+  }
+
+  test.each([false, true])(
+    'are repaired together, also if one repair alone makes the run pass: %s',
+    async (passesWithLoss) => {
+      const result = await proveAll([second, first], new FaultyRun(passesWithLoss))
+      expect(result).toMatchObject({ status: 'repaired', tried: 3 })
+      expect(result.fixes[0]?.candidate).toMatchObject({
+        title: 'Repair A, and repair B',
+        edits: edit('print(a)\n\nprint(b)\n'),
+      })
+      expect(result.fixes[0]?.evidence.losses).toEqual([])
+    },
+  )
+
+  test('are repaired by what is proposed for the run with the first repair', async () => {
+    const source = new FaultyRun()
+    source.further = async ({ id }) =>
+      id === 'A' ? [candidate(2, { edits: edit('print(a)\n\nprint(b)\n') })] : []
+    const result = await proveAll([first], source)
+    expect(result).toMatchObject({ status: 'repaired', tried: 2 })
+  })
+
+  test('are not guessed: a change with which the run comes no further is not combined', async () => {
+    const other = { ...first, id: 'C', edits: edit(before.replace('print(A)', 'print(A, 1)')) }
+    const source = new FaultyRun()
+    const result = await proveAll([second, other], source)
+    expect(result).toMatchObject({ status: 'not-fixed', tried: 2 })
+    expect(source.tried).not.toContain('print(A, 1)\n\nprint(b)\n')
+  })
+
+  test('cost at most eight combinations', async () => {
+    const many = Array.from({ length: 20 }, (_, index) =>
+      candidate(index, { edits: edit(`${before}// ${index}\n`), id: `n${index}` }),
+    )
+    const result = await proveAll([first, ...many], new FaultyRun())
+    expect(result).toMatchObject({ status: 'not-fixed', tried: 29 })
+  })
+
+  test('are counted in trials like every candidate', async () => {
+    const result = await proveAll([second, first], new FaultyRun())
+    // Two without a fix, one with each, two with both, and one more without a fix.
+    expect(result.forks).toBe(7)
+  })
+})
+
 describe('a fix is rejected', () => {
   const sibling = { siblings: { a: { control: 0 }, b: { control: 0 } } }
   const both = { siblings: ['a', 'b'] }

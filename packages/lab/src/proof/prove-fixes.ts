@@ -3,6 +3,13 @@ import { confidenceSequence } from '../search/stats.js'
 import type { FixCandidate, FixContext } from './candidates.js'
 import { type Attempt } from './uses.js'
 import { type Claim, claimOf } from './claims.js'
+import {
+  COMBINATIONS_MAX,
+  combineFixes,
+  isFurther,
+  MEMBERS_MAX,
+  type RunProgress,
+} from './combine-fixes.js'
 import type { Loss } from './losses.js'
 import { type Refusal, reviewEdit, type RunLiteral } from './review-edit.js'
 import { isPartOf } from './probes.js'
@@ -50,6 +57,8 @@ export interface FixTrial {
   readonly failsOtherwise?: true
   /** For a variant that fails: a value of the recorded run that it writes, and never got. */
   readonly recordedValue?: string
+  /** How far the run came. */
+  readonly progress?: RunProgress
   readonly ms: number
   /** True if the result comes from an earlier trial: it counts as evidence, but not as a fork. */
   readonly isStored?: boolean
@@ -97,6 +106,8 @@ export interface TrialSource {
   unpinned(index: number): Promise<FixTrial>
   /** Runs every passing tape. */
   corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]>
+  /** Changes for what the run with a candidate still does wrong, on top of that candidate. */
+  further?(candidate: FixCandidate): Promise<readonly FixCandidate[]>
 }
 
 export interface TrialCounts {
@@ -255,7 +266,10 @@ export class FixProof {
   /** Variants that were not tried yet. */
   #proposed: Probe[] | undefined
   #probeControls = 0
+  /** How far the run comes with a candidate, by its id. Known only if nothing was sent. */
+  readonly #progress = new Map<string, RunProgress>()
   #candidates = 0
+  #combinations = 0
   #forks = 0
   #ms = 0
   #costUsd: number | undefined
@@ -290,7 +304,80 @@ export class FixProof {
         if (this.#repairCount() >= (this.options.enough ?? 3)) return
         this.#judged.push(await this.#judge(candidate))
       }
+      await this.#combine()
     })
+  }
+
+  /** Several faults: adds changes to those with which the run comes further, the furthest first. */
+  async #combine(): Promise<void> {
+    const control = this.#control(undefined).progress
+    if (control === undefined || this.#repairCount() > 0) return
+    const tried = new Set(this.#judged.map(({ candidate }) => candidate.id))
+    const isPromising = (judged: Judged): boolean =>
+      judged.verdict.status === 'workaround'
+        ? judged.evidence.losses.every(({ code }) => /^EMPTY_/.test(code))
+        : judged.verdict.status === 'rejected' && judged.verdict.refusals === undefined
+    const comesFurther = ({ candidate }: Judged, before: RunProgress): boolean => {
+      const progress = this.#progress.get(candidate.id)
+      return progress !== undefined && isFurther(progress, before, candidate.edits)
+    }
+    const started = this.#judged
+      .filter((each) => isPromising(each) && comesFurther(each, control))
+      .toSorted((left, right) => {
+        const [one, other] = [left, right].map(({ candidate }) => this.#progress.get(candidate.id)!)
+        return other!.steps - one!.steps || other!.lines - one!.lines || one!.empty - other!.empty
+      })
+    const alone = [...this.#judged]
+    for (const start of started) {
+      let base = start
+      for (let members = 2; members <= MEMBERS_MAX; members++) {
+        const next = await this.#addTo(base, { alone, started, tried, comesFurther })
+        if (next === undefined) break
+        if (next.verdict.status === 'repairs') return
+        base = next
+      }
+      if (this.#combinations >= COMBINATIONS_MAX) return
+    }
+  }
+
+  /** The first combination of a candidate with another that comes further than it alone. */
+  async #addTo(
+    base: Judged,
+    {
+      alone,
+      started,
+      tried,
+      comesFurther,
+    }: {
+      readonly alone: readonly Judged[]
+      readonly started: readonly Judged[]
+      readonly tried: Set<string>
+      readonly comesFurther: (judged: Judged, before: RunProgress) => boolean
+    },
+  ): Promise<Judged | undefined> {
+    const { candidate } = base
+    // Changes that help alone, then those of the same kind, whose failure comes later.
+    const partners = [
+      ...started,
+      ...alone.filter((each) => candidate.operator.split('+').includes(each.candidate.operator)),
+    ].filter(({ verdict }) => /^(?:rejected|workaround)$/.test(verdict.status))
+    const sequels = (await this.source.further?.(candidate)) ?? []
+    const combined = [
+      ...sequels,
+      ...partners.flatMap((each) => combineFixes(candidate, each.candidate) ?? []),
+    ]
+    for (const each of combined) {
+      if (this.#combinations >= COMBINATIONS_MAX) return undefined
+      if (tried.has(each.id)) continue
+      tried.add(each.id)
+      this.#combinations++
+      this.#candidates++
+      const judged = await this.#judge(each)
+      this.#judged.push(judged)
+      const before = this.#progress.get(candidate.id)!
+      if (judged.verdict.status === 'repairs' || comesFurther(judged, before)) return judged
+    }
+    return undefined
   }
 
   /**
@@ -373,6 +460,8 @@ export class FixProof {
 
     try {
       const trials = await this.#tryFixed(candidate, fixed)
+      if (fixed.isExact && fixed.progress !== undefined)
+        this.#progress.set(candidate.id, fixed.progress)
       if (this.#attempts.length > 0) return judged('rejected', ATTEMPTED)
       if (trials?.status === 'untried')
         return this.#conclude(candidate, { ...evidence, fixed: new Arm() }, trials, 1)
@@ -530,12 +619,9 @@ export class FixProof {
       let trials = 0
       let passed = 0
       for (const probe of await this.#probesThatFail()) {
-        const trial = await this.#draw(() => this.source.probe(candidate, probe))
-        const { verdict, failsOtherwise, recordedValue } = trial
-        if (trial.attempts !== undefined && trial.attempts.length > 0) {
-          evidence.fixed.attempts = trial.attempts
-          return ATTEMPTED
-        }
+        const { verdict, failsOtherwise, recordedValue } = await this.#draw(() =>
+          this.source.probe(candidate, probe),
+        )
         if (verdict === 'undefined' && failsOtherwise !== true) continue
         trials++
         if (verdict === 'pass') passed++
@@ -792,6 +878,7 @@ class Arm {
   /** Of the last trial that passed. */
   output: TrialOutput | undefined
   losses: readonly Loss[] = []
+  progress: RunProgress | undefined
   /** The earliest step of all trials. */
   liveFrom: string | undefined
   #live = 0
@@ -821,6 +908,7 @@ class Arm {
     if (trial.verdict === 'pass' && trial.output !== undefined) this.output = trial.output
     // A loss in any trial counts.
     if (this.losses.length === 0) this.losses = trial.losses ?? []
+    this.progress = trial.progress ?? this.progress
     this.liveFrom ??= trial.liveFrom
     if (Number(trial.liveFrom) < Number(this.liveFrom)) this.liveFrom = trial.liveFrom
   }

@@ -16,6 +16,7 @@ import {
   retryAfterMs,
 } from '@retake/tape'
 import { asJson } from '@retake/tape/diff'
+import type { Occurrence } from '@retake/tape/locate'
 import { argumentProblems } from './argument-problems.js'
 import { stackSites } from './source-text.js'
 
@@ -37,7 +38,9 @@ export type SymptomClass =
   | 'nondeterminism'
   | 'missing-context'
   | 'untrusted-text'
+  | 'missing-pages'
   | 'exception'
+  | 'wrong-output'
   | 'wrong-result'
 
 /**
@@ -75,6 +78,8 @@ export interface SymptomContext {
   readonly error?: FailureError
   readonly budget?: { readonly usd?: number; readonly tokens?: number; readonly steps?: number }
   readonly rules?: readonly ResultRule[]
+  /** Where a text is on the tape, oldest first. */
+  readonly trace?: (text: string) => readonly Occurrence[]
 }
 
 /** Reads the symptoms of a run, most certain first. */
@@ -85,14 +90,17 @@ export function detectSymptoms(run: RunView, context: SymptomContext = {}): Symp
   const before = (context.earlier ?? []).flatMap((run) => run.steps.map(readStep))
   const found = [
     ...exceptionSymptoms(error),
+    ...outputSymptoms(run),
     ...transportSymptoms(steps),
     ...answerSymptoms(steps, error),
     ...toolCallSymptoms(steps),
     ...repetitionSymptoms(steps),
+    ...pageSymptoms(steps),
     ...budgetSymptoms(run, context),
     ...driftSymptoms(steps, before),
     ...differenceSymptoms(steps, before),
     ...untrustedSymptoms(steps),
+    ...foreignSymptoms(steps, context),
     ...droppedSymptoms(steps),
     ...ruleSymptoms(steps, context.rules ?? []),
   ]
@@ -132,6 +140,8 @@ export interface StepFacts {
   readonly wantsJson: boolean
   readonly answerText: string
   readonly toolCalls: readonly ToolCallPart[]
+  /** Start of the texts of the user; only for an answer with tool calls. */
+  readonly userText: string
   /** Identifiers in tool calls that do not occur in the request, in words. */
   readonly unseen: readonly string[]
   /** Text that a program wrote into a request by mistake, such as `[object Object]`. */
@@ -143,6 +153,12 @@ export interface StepFacts {
   readonly messageKeys: readonly number[]
   /** A sentence in a message that gives the model instructions. */
   readonly order: string | undefined
+  /** How messages with results of tools are out of order. */
+  readonly messageOrder: 'result-without-call' | 'message-between' | undefined
+  /** For a request that may write: true if a second one with the same key has no effect. */
+  readonly isKeyed: boolean
+  readonly method: string | undefined
+  readonly url: string | undefined
   /** Result of a tool, or the parsed body of any answer other than a model's. */
   readonly result: unknown
 }
@@ -180,12 +196,17 @@ const NO_FACTS = {
   wantsJson: false,
   answerText: '',
   toolCalls: [],
+  userText: '',
   unseen: [],
   slip: undefined,
   responseText: '',
   characters: 0,
   messageKeys: [],
   order: undefined,
+  messageOrder: undefined,
+  isKeyed: false,
+  method: undefined,
+  url: undefined,
   result: undefined,
 }
 
@@ -211,6 +232,14 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
     wantsJson: isModel && /json/i.test(wordsAboutFormat(settings, exchange)),
     answerText: isModel ? step.answer().map(messageText).join('\n') : '',
     toolCalls,
+    userText:
+      toolCalls.length === 0
+        ? ''
+        : exchange.messages
+            .filter(({ role }) => role === 'user')
+            .map(messageText)
+            .join('\n')
+            .slice(0, USER_TEXT_MAX),
     unseen: toolCalls.flatMap(({ name, args }) => {
       // Identifiers, addresses and numbers in arguments that do not occur in the request. Ignores
       // words, which may be the model's own.
@@ -239,9 +268,35 @@ const exchangeFacts = (step: Step, exchange: Exchange): StepFacts => {
         ),
       )
       .find((found) => found !== undefined),
+    messageOrder: isModel ? orderProblem(exchange.messages) : undefined,
+    isKeyed: request.headers.some(([name]) => /idempoten/i.test(name)),
+    method: request.method,
+    url: request.url,
     result: isModel ? undefined : (response?.json ?? response?.text),
   }
 }
+
+/** Providers require results of tools directly after the message with their calls. */
+const orderProblem = (messages: Exchange['messages']): StepFacts['messageOrder'] => {
+  const called = new Set<string>()
+  let open = new Set<string>()
+  let isInterrupted = false
+  for (const { role, parts } of messages) {
+    const results = parts.flatMap((part) => (part.type === 'tool_result' ? [part.id] : []))
+    if (results.some((id) => !called.has(id))) return 'result-without-call'
+    if (isInterrupted && results.some((id) => open.has(id))) return 'message-between'
+    for (const id of results) open.delete(id)
+    if (results.length === 0 && open.size > 0) isInterrupted = true
+    const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
+    if (role !== 'assistant' || calls.length === 0) continue
+    for (const id of calls) called.add(id)
+    open = new Set(calls)
+    isInterrupted = false
+  }
+  return undefined
+}
+
+const USER_TEXT_MAX = 20_000
 
 /** How JavaScript prints values that were not meant to become text. */
 const SLIP = /\[object (?:Object|Promise|Map|Set)\]|\bundefined\b|\bNaN\b|\[native code\]/
@@ -334,6 +389,33 @@ const exceptionSymptoms = (error: FailureError | undefined): Symptom[] => {
   return [site === undefined ? symptom : { ...symptom, site }]
 }
 
+/** Values that were printed as JavaScript writes what was not meant to become text. */
+const outputSymptoms = (run: RunView): Symptom[] => {
+  const printed = run.outputs
+    .filter(({ stream }) => stream === 'stdout')
+    .map((output) => utf8(run.outputBytes(output)) ?? '')
+    .join('')
+  const lines = printed.slice(-PRINTED_MAX).split('\n')
+  const slips = lines.flatMap((line) => {
+    const [slip] = SLIP.exec(line) ?? []
+    return slip === undefined ? [] : [{ slip, line }]
+  })
+  const kinds = new Map(slips.map((each) => [each.slip, each]))
+  const fraction = lines.find((line) => BINARY_FRACTION.test(line))
+  const evidence = `The run printed a number with the error of binary fractions: ${clip(fraction ?? '', 80)}`
+  const decimals = symptomAt(undefined, 'wrong-output', 'likely', evidence, { kind: 'decimals' })
+  const found = [...kinds.values()].map(({ slip, line }) => {
+    const kind = /Promise/.test(slip) ? 'promise' : slip.startsWith('[object') ? 'object' : slip
+    const evidence = `The run printed “${slip}” instead of a value: ${clip(line, 80)}`
+    const confidence = slip.startsWith('[object') ? 'certain' : 'likely'
+    return symptomAt(undefined, 'wrong-output', confidence, evidence, { kind })
+  })
+  return fraction === undefined ? found : [...found, decimals]
+}
+
+/** Such as 0.30000000000000004 and 4.3999999999999995. */
+const BINARY_FRACTION = /\d\.\d*?(?:0{8,}|9{8,})\d/
+
 const clip = (text: string, length = 160): string => {
   const line = text.replaceAll(/\s+/g, ' ').trim()
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`
@@ -422,6 +504,7 @@ const transportSymptom = (facts: StepFacts): Symptom | undefined => {
       isRejected: true,
       message: clip(errorText, 1000),
       isModel,
+      ...defined({ order: facts.messageOrder }),
     })
   return undefined
 }
@@ -562,28 +645,48 @@ const repetitionSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   const found: Symptom[] = []
   const groups = new Map<string, StepFacts[]>()
   for (const facts of steps) {
-    if (facts.step.kind !== 'tool') continue
-    const name = facts.step.toolName ?? facts.step.title
-    const key = `${name} ${facts.requestKey}`
+    const { step, method = '', isKeyed } = facts
+    // A request with an idempotency key has its effect once.
+    const isWrite = step.kind === 'http' && /^(?:POST|PATCH)$/.test(method) && !isKeyed
+    if (step.kind !== 'tool' && !isWrite) continue
+    const key = `${callName(facts)} ${facts.requestKey}`
     groups.set(key, [...(groups.get(key) ?? []), facts])
   }
   for (const group of groups.values()) {
-    const name = group[0]!.step.toolName ?? group[0]!.step.title
-    const writes = WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
+    const name = callName(group[0]!)
+    const isHttp = group[0]!.step.kind === 'http'
+    const writes = isHttp || WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
     const done = group.filter(({ step }) => step.state === 'done')
-    const isWriteTwice = writes && done.length >= 2
+    const lost = group.slice(0, -1).find(isAnswerLost)
+    const isWriteTwice = writes && (done.length >= 2 || lost !== undefined)
     const results = new Set(
       group.map(({ result, errorText }) => `${stableStringify(asJson(result))} ${errorText}`),
     )
     if (!isWriteTwice && (group.length < REPEATED || results.size > 1)) continue
-    const evidence = `${name} was called ${group.length} times with the same arguments.`
-    const facts = { tool: name, writes }
-    const confidence = writes ? 'certain' : 'likely'
+    const evidence =
+      writes && lost !== undefined
+        ? `${name} was sent again after its answer was lost, although the first one may have had its effect.`
+        : `${name} was called ${group.length} times with the same arguments.`
+    const facts = { tool: name, writes, isHttp, isRetried: lost !== undefined }
+    const confidence = writes && !isHttp ? 'certain' : 'likely'
     found.push(symptomAt(group.at(-1)!.step, 'repeated-call', confidence, evidence, facts))
   }
   const models = steps.filter(isAnswered)
   return [...found, ...findCycle(models)]
 }
+
+const callName = ({ step, method, url = '' }: StepFacts): string =>
+  step.toolName ?? (step.kind === 'http' ? `${method} ${url.replace(/\?.*$/, '')}` : step.title)
+
+/** True if a call may have had its effect, although it failed. */
+const isAnswerLost = ({ step, status = 0, errorText }: StepFacts): boolean =>
+  step.state !== 'done' &&
+  (status === 408 ||
+    status >= 500 ||
+    (status === 0 &&
+      (TIMED_OUT.test(errorText) ||
+        CONNECTION.test(errorText) ||
+        /^(?:aborted|in doubt)$/.test(step.state))))
 
 const isAnswered = ({ step }: StepFacts): boolean => step.kind === 'model' && step.state === 'done'
 
@@ -608,6 +711,44 @@ const findCycle = (models: readonly StepFacts[]): Symptom[] => {
     return [symptomAt(step, 'no-progress', 'likely', evidence)]
   }
   return []
+}
+
+// ── Pages ───────────────────────────────────────────────────────────────────
+
+/** Names of fields that say that a list has another page. */
+const NEXT_PAGE =
+  /^(?:next|has_?more|has_?next(?:_?page)?|continuation(?:_?token)?|next_?(?:page|cursor|token|offset|start|page_?token))$/i
+
+/** Lists whose next page was never requested. */
+const pageSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
+  steps.flatMap((facts, at): Symptom[] => {
+    const { step } = facts
+    if (step.kind === 'model' || step.state !== 'done') return []
+    const answer = recordOf(
+      typeof facts.result === 'string' ? parseJson(facts.result) : facts.result,
+    )
+    const [marker, value] =
+      Object.entries(answer).find(([name, member]) => NEXT_PAGE.test(name) && Boolean(member)) ?? []
+    const [list, items] = Object.entries(answer).find(([, member]) => Array.isArray(member)) ?? []
+    if (marker === undefined || list === undefined) return []
+    const later = steps
+      .slice(at + 1)
+      .filter((other) => other.step.kind === step.kind && sourceOf(other) === sourceOf(facts))
+    const isFollowed =
+      typeof value === 'boolean'
+        ? later.length > 0
+        : later.some((other) => requestText(other).includes(String(value)))
+    if (isFollowed) return []
+    const evidence = `The answer of ${callName(facts)} has another page (${marker}), which was not read.`
+    const values = { tool: step.toolName, marker, list, value, count: (items as unknown[]).length }
+    return [symptomAt(step, 'missing-pages', 'likely', evidence, values)]
+  })
+
+const requestText = ({ step }: StepFacts): string => {
+  const request = step.kind === 'http' ? step.exchange()?.request : undefined
+  return request === undefined
+    ? (JSON.stringify(asJson(step.call()?.args)) ?? '')
+    : `${request.url} ${request.text ?? ''}`
 }
 
 // ── Budget ──────────────────────────────────────────────────────────────────
@@ -780,6 +921,57 @@ const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   if (order === undefined) return obeyed
   const evidence = `A message gives orders to the model: ${clip(order, 80)}`
   return [...obeyed, symptomAt(step, 'untrusted-text', 'hint', evidence, { sentence: order })]
+}
+
+/** Origins of texts that others wrote. */
+const OTHERS = /^(?:tool|answer|file|mcp|process|database|connection)$/
+/** Shorter arguments occur everywhere. */
+const TRACED_LENGTH_MIN = 6
+
+/**
+ * Calls of tools that the user did not ask for, with an argument from a text of others that names
+ * what the call does: text of a tool, a server or a file.
+ */
+const foreignSymptoms = (steps: readonly StepFacts[], { trace }: SymptomContext): Symptom[] => {
+  if (trace === undefined) return []
+  const models = new Set(
+    steps.filter(({ step }) => step.kind === 'model').map(({ step }) => step.label),
+  )
+  return steps.flatMap(({ step, toolCalls, userText }) =>
+    toolCalls.flatMap(({ name, args }): Symptom[] => {
+      const [verb = ''] = WRITING.exec(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2')) ?? []
+      const action = verb.replace(/^[_\-.]/, '').toLowerCase()
+      // Text that the user's message quotes is not the user's.
+      const own = steps.reduce(
+        (text, { result }) => (typeof result === 'string' ? text.replaceAll(result, ' ') : text),
+        userText.toLowerCase(),
+      )
+      if (action === '' || own.includes(action)) return []
+      const values = Object.values(recordOf(args)).filter(
+        (value) => typeof value === 'string' && value.length >= TRACED_LENGTH_MIN,
+      ) as string[]
+      for (const value of values.filter((each) => !own.includes(each.toLowerCase()))) {
+        // Results of functions that were not wrapped are found in the request with them.
+        const origin = trace(value).find(
+          ({ direction, seq, step: label, source, excerpt, via }) =>
+            seq < step.answerSeqs[0]! &&
+            (via !== undefined ||
+              (direction === 'in' && OTHERS.test(source) && !models.has(label ?? ''))) &&
+            `${excerpt.before} ${excerpt.after}`.toLowerCase().includes(action),
+        )
+        if (origin === undefined) continue
+        const { before, match, after } = origin.excerpt
+        const sentence = `${before}${match}${after}`
+        const { step: label = origin.step, tool: from = origin.name } = origin.via ?? {}
+        const source = steps.find((each) => each.step.label === label)?.step ?? step
+        const evidence = `The user did not ask for ${name}; text of ${from} did: ${clip(sentence, 80)}`
+        return [
+          symptomAt(source, 'untrusted-text', 'likely', evidence, { tool: name, sentence, action }),
+        ]
+      }
+      return []
+    }),
+  )
 }
 
 /** Conversations whose first message a later request leaves out. */

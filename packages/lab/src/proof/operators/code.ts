@@ -1,20 +1,19 @@
 import { isRecord } from '@retake/tape'
-import type { ParsedSource, SourceOffset, SyntaxNode } from '../source-text.js'
+import type { ParsedSource, SourceEdit, SourceOffset, SyntaxNode } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
 import {
   accessText,
+  LIST_METHODS,
   operator,
   type Operator,
   oracleSymptom,
   type Proposal,
+  TEXT_METHODS,
   thrown,
   thrownOrWrong,
+  wholesAt,
 } from './operator.js'
 
-const LIST_METHODS =
-  /^(?:map|filter|forEach|reduce|find|findIndex|some|every|flatMap|join|at|entries|length|slice|sort|toSorted|concat|indexOf|push)$/
-const TEXT_METHODS =
-  /^(?:trim|toLowerCase|toUpperCase|split|replace|replaceAll|startsWith|endsWith|match|matchAll|includes|padStart|charAt|substring)$/
 const NOT_ITERABLE =
   /is not iterable|Cannot destructure|not a function or its return value is not iterable/
 
@@ -28,16 +27,11 @@ const missingValue = operator(
     if (typeof property === 'string') return missingMember(at, property)
     if (!NOT_ITERABLE.test(String(message))) return []
     // A missing list that is iterated, or a missing object that is destructured.
-    return WHOLES.flatMap(([type, field]) =>
-      source.ofType(type).flatMap((node) => {
-        const pattern = node.child('id')?.type ?? 'ArrayPattern'
-        const value = node.child(field)
-        if (node.line !== source.lineAt(at.offset) || !pattern.endsWith('Pattern') || !value)
-          return []
-        const edit = value.wrap('(', ` ?? ${pattern === 'ObjectPattern' ? '{}' : '[]'})`)
-        return [{ node: value, edit, title: `Treat a missing \`${value.text}\` as empty` }]
-      }),
-    )
+    return wholesAt(source, at.offset).map((value) => {
+      const isObject = value.parent?.child('id')?.type === 'ObjectPattern'
+      const edit = value.wrap('(', ` ?? ${isObject ? '{}' : '[]'})`)
+      return { node: value, edit, title: `Treat a missing \`${value.text}\` as empty` }
+    })
   },
 )
 
@@ -72,58 +66,139 @@ const missingMember = ({ source, offset }: SourceOffset, property: string): Prop
   })
 }
 
-const WHOLES = [
-  ['ForOfStatement', 'right'],
-  ['SpreadElement', 'argument'],
-  ['VariableDeclarator', 'init'],
-] as const
-
-/** Awaits a call of the project's own async function whose promise is used as a value. */
+/** Awaits calls that return a promise whose value is used, one by one and all together. */
 const missingAwait = operator(
   'missing-await',
   'code',
   (context) => {
     const promise = context.symptoms.filter(({ facts }) => facts['kind'] === 'promise')
-    const typeErrors = thrown(context).filter(({ facts }) =>
-      /TypeError/.test(String(facts['error'])),
-    )
-    return [...promise, ...typeErrors].slice(0, 1)
+    return [...promise, ...thrownOrWrong(context)].slice(0, 1)
   },
-  (source, _symptom, { sources }) => {
-    const names = new Set(sources.flatMap(asyncNames))
-    return source
+  (source, { facts }, { sources, thrownAt: [at] }) => {
+    const names = promiseFunctions(sources)
+    // Without a sign of a promise, only functions of the project are awaited.
+    const isSeen = facts['kind'] === 'promise' || /TypeError/.test(String(facts['error']))
+    const calls = source
       .ofType('CallExpression')
-      .filter((node) => names.has(node.callee?.name ?? '') && node.canAwait && isValueUsed(node))
-      .slice(0, 6)
-      .map((node) => {
-        const isMember = /^(?:Optional)?MemberExpression$/.test(node.parent?.type ?? '')
-        return {
-          node,
-          edit: isMember ? node.wrap('(await ', ')') : node.insertBefore('await '),
-          title: `Wait for \`${node.callee!.text}\``,
-        }
-      })
+      .filter((node) => node.canAwait && isPromise(node, names) && isValueUsed(node))
+      .filter((node) => isSeen || names.has(node.callee!.name ?? ''))
+    const here = calls.filter(
+      (node) => at?.source === source && node.line === source.lineAt(at.offset),
+    )
+    // A statement that nobody waits for comes last: it may be meant.
+    const isStatement = ({ parent }: SyntaxNode): boolean => parent?.type === 'ExpressionStatement'
+    const ordered = [
+      ...new Set([...here, ...calls.filter((node) => !isStatement(node)), ...calls]),
+    ].slice(0, WAITS_MAX)
+    const propose = (nodes: readonly SyntaxNode[]): Proposal[] => {
+      const edit = source.edit()
+      for (const node of nodes) addAwait(edit, node)
+      const texts = [...new Set(nodes.map(({ callee }) => `\`${callee!.text}\``))]
+      return nodes.slice(0, 1).map((node) => ({
+        node,
+        edit,
+        title: `Wait for ${texts.join(' and ')}`,
+      }))
+    }
+    const [first, ...others] = ordered
+    return [
+      ...propose(first === undefined ? [] : [first]),
+      ...(others.length > 0 ? propose(calls) : []),
+      ...others.flatMap((node) => propose([node])),
+    ]
   },
 )
 
-const asyncNames = (source: ParsedSource): string[] =>
-  source
-    .filter((node) => node.isFunction && node.raw['async'] === true)
-    .flatMap((node) => {
-      const { parent } = node
-      const named =
-        node.child('id') ?? node.child('key') ?? parent?.child('id') ?? parent?.child('key')
-      return named?.name ?? []
-    })
+const WAITS_MAX = 5
 
-/** False if the promise is awaited, returned, collected or left floating on purpose. */
-const isValueUsed = ({ parent }: SyntaxNode): boolean =>
-  parent !== undefined &&
-  !/^(?:AwaitExpression|ReturnStatement|ArrayExpression|ArrowFunctionExpression)$/.test(
-    parent.type,
-  ) &&
-  parent.raw['operator'] !== 'void' &&
-  !/^(?:then|catch|finally)$/.test(parent.name ?? '')
+const addAwait = (edit: SourceEdit, node: SyntaxNode): void => {
+  const isMember = /^(?:Optional)?MemberExpression$/.test(node.parent?.type ?? '')
+  const isAll = isAsyncMap(node)
+  const [before, after] = [
+    `${isMember ? '(' : ''}await ${isAll ? 'Promise.all(' : ''}`,
+    `${isAll ? ')' : ''}${isMember ? ')' : ''}`,
+  ]
+  edit.insert(node.start, before)
+  if (after !== '') edit.insert(node.end, after)
+}
+
+/** Functions of the libraries that agents use. */
+const PROMISE_FUNCTIONS =
+  /^(?:fetch|generateText|generateObject)$|\.(?:chat\.completions|completions|messages|responses|embeddings|images)\.create$|\.invoke$/
+
+/** Names of functions that return a promise, also through another one. */
+function promiseFunctions(sources: readonly ParsedSource[]): Set<string> {
+  const isAsync = (node: SyntaxNode): boolean => node.isFunction && node.raw['async'] === true
+  const named = (node: SyntaxNode): string[] => {
+    // Also `const load = tool('load', async () => …)`.
+    const { parent } = node
+    const holder = parent?.type === 'CallExpression' ? parent.parent : parent
+    const id = node.child('id') ?? node.child('key') ?? holder?.child('id') ?? holder?.child('key')
+    return id?.name === undefined ? [] : [id.name]
+  }
+  const names = new Set(sources.flatMap((source) => source.filter(isAsync)).flatMap(named))
+  for (const source of sources) {
+    for (const node of source.ofType('ImportDeclaration'))
+      if (/^(?:node:)?(?:fs\/promises|timers\/promises)$/.test(node.child('source')?.name ?? ''))
+        for (const each of node.children('specifiers')) names.add(each.child('local')?.name ?? '')
+    for (const node of source.filter((each) => each.isFunction)) {
+      const body = node.child('body')
+      const returned =
+        body?.type === 'BlockStatement' ? body.children('body').at(-1)?.child('argument') : body
+      if (returned?.type === 'CallExpression' && isPromise(returned, names))
+        for (const name of named(node)) names.add(name)
+    }
+  }
+  return names
+}
+
+const isPromise = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
+  const { callee } = node
+  if (callee === undefined) return false
+  if (names.has(callee.name ?? '') || PROMISE_FUNCTIONS.test(callee.text)) return true
+  return isAsyncMap(node) || isBodyRead(callee)
+}
+
+/** `items.map(async …)`: a list of promises. */
+const isAsyncMap = ({ callee, args }: SyntaxNode): boolean =>
+  /^(?:map|forEach)$/.test(callee?.name ?? '') && args[0]?.raw['async'] === true
+
+/** `response.json()` of an awaited `fetch`. */
+const isBodyRead = (callee: SyntaxNode): boolean => {
+  const { object } = callee
+  if (!/^(?:json|text|arrayBuffer|blob)$/.test(callee.name ?? '') || object === undefined)
+    return false
+  const init = callee.source
+    .ofType('VariableDeclarator')
+    .find((each) => each.child('id')?.name === object.name)
+    ?.child('init')
+  return /\bfetch\w*\(/i.test((object.type === 'Identifier' ? init : object)?.text ?? '')
+}
+
+/** False if the promise is awaited, also later, returned, collected or left floating on purpose. */
+const isValueUsed = (node: SyntaxNode): boolean => {
+  const { parent } = node
+  if (parent === undefined) return false
+  if (
+    /^(?:AwaitExpression|ReturnStatement|ArrayExpression|ArrowFunctionExpression)$/.test(
+      parent.type,
+    ) ||
+    parent.raw['operator'] === 'void' ||
+    /^(?:then|catch|finally)$/.test(parent.name ?? '') ||
+    /^(?:Promise\.\w+|[\w$.]+\.push)$/.test(parent.callee?.text ?? '')
+  )
+    return false
+  const statements = parent.parent?.type === 'Program' ? parent.parent.children('body') : []
+  // The entry point of a program.
+  if (parent.type === 'ExpressionStatement' && statements.at(-1) === parent) return false
+  const name = parent.type === 'VariableDeclarator' ? parent.child('id')?.name : undefined
+  return (
+    name === undefined ||
+    !new RegExp(
+      `\\bawait ${name}\\b|\\b${name}\\.(?:then|catch)\\b|Promise\\.\\w+\\([^)]*\\b${name}\\b`,
+    ).test(node.source.text)
+  )
+}
 
 /** Assignments in conditions, and loops with an off-by-one bound. */
 const wrongComparison = operator(

@@ -7,7 +7,7 @@ import {
   type Proposal,
   symptomsOf,
 } from './operator.js'
-import { toolAnswers } from './tool-loop.js'
+import { statementAround, toolAnswers } from './tool-loop.js'
 
 /** Share of the window for the request. The rest is for the answer and estimation errors. */
 const FILL = 0.7
@@ -118,12 +118,157 @@ function withSystemParameter(messages⟨: any[]⟩) {
   return { messages: messages.filter(({ role }) => role !== 'system'), ...(system !== '' && { system }) }
 }`
 
+// ── Order of messages ───────────────────────────────────────────────────────
+
+/** Words of providers about calls of tools and the messages that answer them. */
+const ORDER_ERROR =
+  /tool_calls?\b|tool_use|tool_result|tool messages?\b|role ['"`]?tool\b|function (?:call|response)|roles? must alternate|must alternate/i
+
+/** Puts messages in the order that the provider requires. */
+const messageOrder = operator(
+  'message-order',
+  'context',
+  (context) =>
+    symptomsOf(context, 'server-error')
+      .filter(
+        ({ facts }) =>
+          facts['isRejected'] === true &&
+          (facts['order'] !== undefined ||
+            (facts['isModel'] === true && ORDER_ERROR.test(String(facts['message'])))),
+      )
+      .slice(0, 1),
+  (source, symptom, context) => {
+    const { order, message } = symptom.facts
+    const isAlternating = /alternat/i.test(String(message)) && order === undefined
+    const [helper, title] = isAlternating
+      ? [JOIN_TURNS, 'Join messages of one role']
+      : order === 'result-without-call'
+        ? [WITHOUT_LOST_RESULTS, 'Leave out results of tools whose call is not in the conversation']
+        : [RESULTS_AFTER_CALLS, 'Put results of tools directly after their calls']
+    return [
+      ...(isAlternating ? [] : movedNotes(source)),
+      ...conversations(source, symptom, context).map((node) => ({
+        node,
+        edit: source.editWith(helper, (name) =>
+          node.replace(`messages: ${name}(${node.child('value')!.text})`),
+        ),
+        title,
+      })),
+    ]
+  },
+)
+
+/** Moves a message that stands between calls of tools and their results behind the results. */
+const movedNotes = (source: ParsedSource): Proposal[] =>
+  toolAnswers(source).flatMap(({ message }) => {
+    const push = message.parent
+    const loop = message.around.findLast((each) => each.isLoop)
+    const list = push?.callee?.text
+    if (loop === undefined || list === undefined || !list.endsWith('.push')) return []
+    const variables = new Set(
+      [loop.child('left'), loop.child('init')].flatMap(
+        (each) => each?.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [],
+      ),
+    )
+    const answer = statementAround(message)
+    return source
+      .ofType('ExpressionStatement')
+      .filter((node) => {
+        const call = node.child('expression')
+        const isNote =
+          call?.callee?.text === list &&
+          call.args.length === 1 &&
+          call.args[0]!.type === 'ObjectExpression' &&
+          node !== answer
+        const isBefore = node.parent === loop.parent && node.end <= loop.start
+        const isWithin =
+          node.parent === loop.child('body') &&
+          !(node.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []).some((word) => variables.has(word))
+        return (
+          isNote && /role: ['"](?:user|system|developer)/.test(node.text) && (isBefore || isWithin)
+        )
+      })
+      .map((node) => {
+        const siblings = node.parent?.children('body') ?? []
+        const before = siblings[siblings.indexOf(node) - 1]
+        const start = before?.end ?? source.text.lastIndexOf('\n', node.start)
+        const edit = source
+          .edit()
+          .replace({ start, end: node.end }, '')
+          .insert(loop.end, `\n${loop.indent}${node.text}`)
+        return { node, edit, title: 'Add the message after the results of the tools' }
+      })
+  })
+
+const RESULTS_AFTER_CALLS = `
+/** Puts results of tools directly after the message with their calls. Other messages follow them. */
+function resultsAfterCalls(messages⟨: any[]⟩)⟨: any[]⟩ {
+  const blocks = (message⟨: any⟩) => (Array.isArray(message.content) ? message.content : [])
+  const calls = (message⟨: any⟩) => [
+    ...(message.tool_calls ?? []).map(({ id }⟨: any⟩) => id),
+    ...blocks(message).flatMap(({ type, id }⟨: any⟩) => (type === 'tool_use' ? [id] : [])),
+  ]
+  const answered = (message⟨: any⟩) => [
+    ...(message.role === 'tool' ? [message.tool_call_id] : []),
+    ...blocks(message).flatMap(({ type, tool_use_id: id }⟨: any⟩) => (type === 'tool_result' ? [id] : [])),
+  ]
+  const isResult = ({ type }⟨: any⟩) => type === 'tool_result'
+  const ordered⟨: any[]⟩ = []
+  for (let rest = [...messages]; rest.length > 0; ) {
+    const message = rest.shift()
+    ordered.push(message)
+    const open = calls(message)
+    const isAnswer = (other⟨: any⟩) => answered(other).some((id⟨: any⟩) => open.includes(id))
+    const results = rest.filter(isAnswer).map((other) =>
+      blocks(other).some(isResult)
+        ? { ...other, content: [...blocks(other).filter(isResult), ...blocks(other).filter((block⟨: any⟩) => !isResult(block))] }
+        : other,
+    )
+    ordered.push(...results)
+    rest = rest.filter((other) => !isAnswer(other))
+  }
+  return ordered
+}`
+
+const WITHOUT_LOST_RESULTS = `
+/** Leaves out results of tools whose call was left out before. */
+function withoutLostResults(messages⟨: any[]⟩)⟨: any[]⟩ {
+  const blocks = (message⟨: any⟩) => (Array.isArray(message.content) ? message.content : [])
+  const called = new Set(
+    messages.flatMap((message) => [
+      ...(message.tool_calls ?? []).map(({ id }⟨: any⟩) => id),
+      ...blocks(message).map(({ id }⟨: any⟩) => id),
+    ]),
+  )
+  return messages.filter(
+    (message) =>
+      (message.role !== 'tool' || called.has(message.tool_call_id)) &&
+      !blocks(message).some(({ type, tool_use_id: id }⟨: any⟩) => type === 'tool_result' && !called.has(id)),
+  )
+}`
+
+const JOIN_TURNS = `
+/** Joins adjacent messages of one role, which some models require. */
+function joinTurns(messages⟨: any[]⟩)⟨: any[]⟩ {
+  const turns⟨: any[]⟩ = []
+  for (const message of messages) {
+    const last = turns.at(-1)
+    const isJoinable =
+      last?.role === message.role && [last.content, message.content].every((content) => typeof content === 'string')
+    if (isJoinable) turns[turns.length - 1] = { ...last, content: \`\${last.content}\\n\\n\${message.content}\` }
+    else turns.push(message)
+  }
+  return turns
+}`
+
+// ── Text of others ──────────────────────────────────────────────────────────
+
 /** Removes sentences that address the model from tool results. */
 const stripInjectedText = operator(
   'strip-injected-text',
   'context',
   (context) => symptomsOf(context, 'untrusted-text').slice(0, 1),
-  (source) => {
+  (source, { facts }) => {
     // Message contents that are computed rather than written by the agent's author.
     const quoted = source
       .ofType('ObjectProperty')
@@ -141,7 +286,7 @@ const stripInjectedText = operator(
       })
     return [...toolAnswers(source), ...quoted].map(({ content: node, isShorthand }) => ({
       node,
-      edit: source.editWith(WITHOUT_INSTRUCTIONS, (name) =>
+      edit: source.editWith(withoutInstructions(facts['action']), (name) =>
         node.replace(`${isShorthand ? `${node.text}: ` : ''}${name}(${node.text})`),
       ),
       title: 'Remove sentences that give the model instructions',
@@ -149,13 +294,17 @@ const stripInjectedText = operator(
   },
 )
 
-const WITHOUT_INSTRUCTIONS = `
+/** `action`: what the text made the model do, such as `forward`. */
+const withoutInstructions = (action: unknown): string => {
+  const orders = typeof action === 'string' ? `${INJECTION.source}|\\b${action}` : INJECTION.source
+  return `
 /** Removes sentences that address a model: tool results are data, not instructions. */
 function withoutInstructions(result⟨: any⟩) {
-  const orders = new RegExp(${JSON.stringify(INJECTION.source)}, 'i')
+  const orders = new RegExp(${JSON.stringify(orders)}, 'i')
   const checked = (sentence⟨: string⟩) => (orders.test(sentence) ? '[removed]' : sentence)
   return typeof result === 'string' ? result.replace(/[^.!?\\n]+[.!?]?/g, checked) : result
 }`
+}
 
 /** Passes more of a text that the agent truncates. */
 const passMoreContext = operator(
@@ -178,6 +327,7 @@ const passMoreContext = operator(
 
 export const contextOperators: readonly Operator[] = [
   truncateContext,
+  messageOrder,
   systemParameter,
   stripInjectedText,
   passMoreContext,

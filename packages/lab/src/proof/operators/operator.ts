@@ -127,6 +127,29 @@ export const isSourceOf = (
 export const isThrownIn = ({ thrownAt }: OperatorContext, node: SyntaxNode): boolean =>
   thrownAt.some((at) => at.source === node.source && node.isAround(at.offset))
 
+export const LIST_METHODS =
+  /^(?:map|filter|forEach|reduce|find|findIndex|some|every|flatMap|join|at|entries|length|slice|sort|toSorted|concat|indexOf|push)$/
+export const TEXT_METHODS =
+  /^(?:trim|toLowerCase|toUpperCase|split|replace|replaceAll|startsWith|endsWith|match|matchAll|includes|padStart|charAt|substring)$/
+export const NUMBER_METHODS = /^(?:toFixed|toPrecision|toExponential)$/
+
+const WHOLES = [
+  ['ForOfStatement', 'right'],
+  ['SpreadElement', 'argument'],
+  ['VariableDeclarator', 'init'],
+] as const
+
+/** Values on the line of an offset that are iterated or destructured. */
+export const wholesAt = (source: ParsedSource, offset: number): SyntaxNode[] =>
+  WHOLES.flatMap(([type, field]) =>
+    source.ofType(type).flatMap((node) => {
+      const pattern = node.child('id')?.type ?? 'ArrayPattern'
+      const value = node.child(field)
+      const isHere = node.line === source.lineAt(offset) && pattern.endsWith('Pattern')
+      return isHere && value !== undefined ? [value] : []
+    }),
+  )
+
 const SETTING_PARTS: Readonly<Record<string, readonly [name: string, value: string]>> = {
   ObjectProperty: ['key', 'value'],
   ClassProperty: ['key', 'value'],
@@ -144,6 +167,64 @@ export const numericSettings = (source: ParsedSource, pattern: RegExp) =>
     if (name === undefined || node?.type !== 'NumericLiteral' || !pattern.test(name)) return []
     return [{ name, node, value: Number(node.raw['value']) }]
   })
+
+/** Values of settings whose name matches: any expression. */
+export const settingValues = (source: ParsedSource, pattern: RegExp) =>
+  source.ofType(...Object.keys(SETTING_PARTS)).flatMap((setting) => {
+    const [nameField, valueField] = SETTING_PARTS[setting.type]!
+    const name = setting.child(nameField)?.name
+    const node = setting.child(valueField)
+    if (name === undefined || node === undefined || !pattern.test(name)) return []
+    // The inner default is a setting of its own: `(timeout = 5) => …`.
+    return node.type === 'AssignmentPattern' || node.isFunction ? [] : [{ name, node, setting }]
+  })
+
+/** Numbers that an expression can have, as far as the code shows them. */
+export function numbersOf(node: SyntaxNode | undefined, depth = 0): number[] {
+  if (node === undefined || depth > 5) return []
+  const of = (field: string): number[] => numbersOf(node.child(field), depth + 1)
+  switch (node.type) {
+    case 'NumericLiteral':
+      return [Number(node.raw['value'])]
+    case 'StringLiteral':
+      return /^\d+$/.test(node.name!) ? [Number(node.name)] : []
+    case 'ConditionalExpression':
+      return [...of('consequent'), ...of('alternate')]
+    case 'LogicalExpression':
+      return [...of('left'), ...of('right')]
+    case 'BinaryExpression':
+      return of('left').flatMap((left) =>
+        of('right').flatMap((right) =>
+          node.raw['operator'] === '*'
+            ? [left * right]
+            : node.raw['operator'] === '+'
+              ? [left + right]
+              : [],
+        ),
+      )
+    case 'TSAsExpression':
+    case 'ParenthesizedExpression':
+      return of('expression')
+    case 'CallExpression':
+      return /^(?:Number|parseInt|Math\.(?:max|min|round))$/.test(node.callee?.text ?? '')
+        ? node.args.flatMap((each) => numbersOf(each, depth + 1))
+        : []
+    case 'Identifier':
+    case 'MemberExpression':
+      return settingsNamed(node).flatMap((each) => numbersOf(each, depth + 1))
+    default:
+      return []
+  }
+}
+
+/** Values of the variables or properties that an expression names. */
+const settingsNamed = ({ source, name }: SyntaxNode): SyntaxNode[] =>
+  name === undefined
+    ? []
+    : source.ofType('VariableDeclarator', 'ObjectProperty', 'AssignmentPattern').flatMap((each) => {
+        const [nameField, valueField] = SETTING_PARTS[each.type]!
+        return each.child(nameField)?.name === name ? (each.child(valueField) ?? []) : []
+      })
 
 /** A property name as an object literal writes it. */
 export const objectKey = (name: string): string =>

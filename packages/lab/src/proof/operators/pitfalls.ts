@@ -316,6 +316,144 @@ const lastDayOfMonth = pitfall(
     }),
 )
 
+/** Parts of a date in the zone of the machine, where the text of the date is in UTC. */
+const utcDates = pitfall(
+  'utc-dates',
+  'A date without a time is midnight in UTC, which is the day before in zones to the west.',
+  (source) => {
+    const getters = methodCalls(source, /^get(?:Date|Day|Month|FullYear|Hours)$/)
+    const written = methodCalls(source, /^toLocale(?:Date|Time)?String$/).filter(
+      ({ node }) => node.args.length <= 2 && !/timeZone/.test(node.text),
+    )
+    // Parts that are joined to a text again must be in UTC as well.
+    const made = source
+      .ofType('NewExpression')
+      .filter(
+        ({ callee, args }) =>
+          callee?.name === 'Date' && args.length >= 2 && /toISOString|toJSON/.test(source.text),
+      )
+    const edit = source.edit()
+    for (const { node, method } of getters)
+      edit.replace(node.callee!.child('property')!, method.replace('get', 'getUTC'))
+    for (const { node } of written) {
+      const [locale, options] = node.args
+      if (options?.type === 'ObjectExpression') edit.insert(options.start + 1, " timeZone: 'UTC',")
+      else if (options === undefined)
+        edit.insert(node.end - 1, `${locale === undefined ? 'undefined' : ''}, { timeZone: 'UTC' }`)
+    }
+    for (const { args } of made)
+      edit.insert(args[0]!.start, 'Date.UTC(').insert(args.at(-1)!.end, ')')
+    const [first] = [...[...getters, ...written].map(({ node }) => node), ...made]
+    return first === undefined ? [] : [{ node: first, edit, title: 'Read and write dates in UTC' }]
+  },
+)
+
+/** `getMonth()` counts from 0. */
+const monthFromOne = pitfall('month-from-one', 'getMonth() counts from 0.', (source) =>
+  methodCalls(source, /^get(?:UTC)?Month$/)
+    .filter(
+      ({ node: { parent } }) =>
+        parent?.type === 'TemplateLiteral' ||
+        parent?.callee?.text === 'String' ||
+        (parent?.raw['operator'] === '+' &&
+          [parent.child('left'), parent.child('right')].some(
+            (each) => each?.type === 'StringLiteral',
+          )),
+    )
+    .map(({ node }) => ({ node, edit: node.wrap('(', ' + 1)'), title: 'Count months from 1' })),
+)
+
+// ── Money ───────────────────────────────────────────────────────────────────
+
+/** Cents that are cut off, or rounded in the wrong direction. */
+const roundMoney = pitfall(
+  'round-money',
+  'Amounts are cut off or rounded as binary fractions: (1.005).toFixed(2) is 1.00.',
+  (source) => [
+    ...['floor', 'trunc', 'ceil']
+      .flatMap((method) => source.calls(`Math.${method}`))
+      .filter(
+        ({ text, parent }) => /\*\s*1e?00?\b/.test(text) || /\/\s*100$/.test(parent?.text ?? ''),
+      )
+      .map((node) => ({
+        node,
+        edit: node.callee!.replace('Math.round'),
+        title: 'Round amounts to the nearest cent',
+      })),
+    ...methodCalls(source, /^toFixed$/)
+      .filter(({ node }) => node.args[0]?.text === '2')
+      .map(({ node, object }) => ({
+        node,
+        edit: source.editWith(ROUNDED, (name) => object.wrap(`${name}(`, ')')),
+        title: 'Round halves of a cent up',
+      })),
+  ],
+)
+
+const ROUNDED = `
+/** An amount in whole cents. Halves are rounded up, although binary fractions may be below them. */
+function roundedToCents(amount⟨: any⟩)⟨: any⟩ {
+  if (typeof amount !== 'number') return amount
+  return Math.round((amount + Math.sign(amount) * Number.EPSILON) * 100) / 100
+}`
+
+/** Amounts that are printed with the error of binary fractions: 0.30000000000000004. */
+const roundPrinted = operator(
+  'round-printed',
+  'code',
+  ({ symptoms }) => symptoms.filter(({ facts }) => facts['kind'] === 'decimals').slice(0, 1),
+  (source) => {
+    const joined = source
+      .ofType('BinaryExpression')
+      .filter(({ raw }) => raw['operator'] === '+')
+      .flatMap((node) => [node.child('left')!, node.child('right')!])
+    const inserted = source
+      .ofType('TemplateLiteral')
+      .flatMap((node) => node.children('expressions'))
+    const printed = source.calls('console.log').flatMap(({ args }) => args)
+    const isPrinted = ({ around }: SyntaxNode): boolean =>
+      around.some(({ callee }) => /^console\.|\.write$/.test(callee?.text ?? ''))
+    const values = [...inserted, ...printed, ...joined].filter(
+      (node) =>
+        /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(node.type) &&
+        (node.parent?.type !== 'BinaryExpression' || /['"`]/.test(node.parent.text)) &&
+        isPrinted(node),
+    )
+    const propose = (nodes: readonly SyntaxNode[]): Proposal[] =>
+      nodes.slice(0, 1).map((node) => ({
+        node,
+        edit: source.editWith(ROUNDED, (name) => {
+          const edit = source.edit()
+          for (const each of nodes) edit.replace(each, `${name}(${each.text})`)
+          return edit
+        }),
+        title: `Round ${nodes.map(({ text }) => `\`${text}\``).join(' and ')} to cents`,
+      }))
+    return [
+      ...(values.length > 1 ? propose(values) : []),
+      ...values.flatMap((node) => propose([node])),
+    ].slice(0, MAX_PER_FILE)
+  },
+)
+
+/** `parseInt` of an amount with cents. */
+const keepCents = pitfall(
+  'keep-cents',
+  'parseInt reads only the whole part of a number.',
+  (source, { steps }) =>
+    steps.some(({ responseText, result, answerText }) =>
+      /\d\.\d/.test(`${responseText} ${JSON.stringify(result) ?? ''} ${answerText}`),
+    )
+      ? [...source.calls('parseInt'), ...source.calls('Number.parseInt')]
+          .filter(({ args }) => args.length > 0)
+          .map((node) => ({
+            node,
+            edit: node.replace(`Number.parseFloat(${node.args[0]!.text})`),
+            title: 'Keep the fraction of the number',
+          }))
+      : [],
+)
+
 /** A cache key that leaves out arguments on which the value depends. */
 const wholeCacheKey = pitfall(
   'whole-cache-key',
@@ -405,5 +543,10 @@ export const pitfallOperators: readonly Operator[] = [
   flushLast,
   wholeCacheKey,
   openQuantifier,
+  keepCents,
+  roundPrinted,
+  utcDates,
+  monthFromOne,
+  roundMoney,
   reverseOrder,
 ]

@@ -1,5 +1,6 @@
 import type { FileEdit, SourceFile } from '../candidates.js'
-import { findSite, type ParsedSource, type SourceEdit } from '../source-text.js'
+import { isVariantName } from '../answer-values.js'
+import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
 import {
   candidateOf,
@@ -52,13 +53,120 @@ const deduplicateWrites = operator(
 
 const ONLY_ONCE = `
 /** Runs a call once; returns the first result if the same call is made again. */
-function onlyOnce⟨<Result>⟩(finished⟨: Map<string, Result>⟩, key⟨: string⟩, call⟨: () => Result⟩)⟨: Result⟩ {
+function onlyOnce⟨<Result>⟩(finished⟨: Map<string, () => Result>⟩, key⟨: string⟩, call⟨: () => Result⟩)⟨: Result⟩ {
   const known = finished.get(key)
-  if (known !== undefined) return known
+  if (known !== undefined) return known()
+  // A call whose answer is lost may have had its effect.
+  finished.set(key, () => {
+    throw new Error('This call was made before, and its answer was lost. Check its effect first.')
+  })
   const result = call()
-  finished.set(key, result)
+  finished.set(key, () => result)
   return result
 }`
+
+/** Does not repeat a write whose answer was lost, or gives it a key, so that it has one effect. */
+const writeOnce = operator(
+  'write-once',
+  'policy',
+  (context) =>
+    symptomsOf(context, 'repeated-call')
+      .filter(({ facts }) => facts['isRetried'] === true)
+      .slice(0, 1),
+  (source, { facts }) =>
+    source
+      .ofType('CallExpression')
+      .filter((node) =>
+        facts['isHttp'] === true
+          ? isWriteRequest(node)
+          : isVariantName(node.callee?.name ?? '', String(facts['tool'])),
+      )
+      .flatMap((node) => [...withoutRetry(node), ...withKey(node)]),
+)
+
+/** A request whose method is that of a write, or a variable. */
+const isWriteRequest = (node: SyntaxNode): boolean => {
+  const method = requestOptions(node)
+    ?.children('properties')
+    .find((each) => each.child('key')?.name === 'method')
+    ?.child('value')
+  return method?.type === 'StringLiteral'
+    ? /^(?:post|patch)$/i.test(method.name!)
+    : method?.type === 'Identifier'
+}
+
+const requestOptions = ({ args }: SyntaxNode): SyntaxNode | undefined =>
+  args.find(
+    ({ type, propertyNames }) => type === 'ObjectExpression' && propertyNames.includes('method'),
+  )
+
+/** Ends at the first error instead of trying again. */
+function withoutRetry(node: SyntaxNode): Proposal[] {
+  const { source, around } = node
+  const title = 'Do not repeat a write whose answer was lost'
+  const wrapper = around.findLast(
+    ({ type, callee, args }) =>
+      type === 'CallExpression' &&
+      /retr(?:y|ie)|attempts/i.test(callee?.text ?? '') &&
+      args[0]?.isFunction === true &&
+      args[0].isAround(node.start),
+  )
+  if (wrapper !== undefined)
+    return [{ node, edit: wrapper.replace(`(${wrapper.args[0]!.text})()`), title }]
+  const border = around.findLastIndex((each) => each.isFunction)
+  const inner = around.slice(border + 1)
+  const loop = inner.find((each) => each.isLoop)
+  const caught = inner.findLast(
+    (each) =>
+      each.type === 'TryStatement' &&
+      each.child('block')?.isAround(node.start) === true &&
+      each.child('handler') !== undefined,
+  )
+  const handler = caught?.child('handler')
+  const body = handler?.child('body')
+  if (loop === undefined || caught === undefined || handler === undefined || body === undefined)
+    return []
+  if (!loop.isAround(caught.start)) return []
+  const param = handler.child('param')
+  const name = param?.name ?? 'error'
+  const edit = source.edit()
+  if (param === undefined) edit.insert(handler.start + 'catch'.length, ` (${name})`)
+  const method = requestOptions(node)
+    ?.children('properties')
+    .find((each) => each.child('key')?.name === 'method')
+    ?.child('value')
+  const indent = `${caught.indent}  `
+  if (method?.type === 'Identifier')
+    edit.insert(
+      body.start + 1,
+      `\n${indent}if (!/^(?:get|head)$/i.test(${method.text} ?? 'GET')) throw ${name}`,
+    )
+  else
+    edit.replace(
+      body,
+      `{\n${indent}// It may have had its effect.\n${indent}throw ${name}\n${caught.indent}}`,
+    )
+  return [{ node, edit, title }]
+}
+
+/** Sends one key with every attempt, for servers that then make a write once. */
+function withKey(node: SyntaxNode): Proposal[] {
+  const options = requestOptions(node)
+  if (options === undefined) return []
+  const { source } = node
+  const headers = options
+    .children('properties')
+    .find((each) => each.child('key')?.name === 'headers')
+    ?.child('value')
+  if (headers !== undefined && headers.type !== 'ObjectExpression') return []
+  const key = source.freeName('idempotencyKey')
+  const declared = outermostLoop(node) ?? statementAround(node)
+  const edit = declared.insertBefore(`const ${key} = crypto.randomUUID()\n${declared.indent}`)
+  const header = `'Idempotency-Key': ${key}`
+  if (headers === undefined) edit.insert(options.start + 1, ` headers: { ${header} },`)
+  else edit.insert(headers.start + 1, ` ${header},`)
+  return [{ node, edit, title: 'Send one idempotency key with every attempt of the write' }]
+}
 
 /** Answers a repeated call with a hint instead of the same result again. */
 const loopBreaker = operator(
@@ -148,6 +256,49 @@ const budgetStop = operator('budget-stop', 'policy', 'over-budget', (source, sym
     return [{ node: loop, edit, title: `Stop after ${String(limit)} tokens` }]
   })
 })
+
+/** Refuses a call whose arguments come from results of tools, and not from the user. */
+const refuseForeign = operator(
+  'refuse-foreign-arguments',
+  'policy',
+  (context) =>
+    symptomsOf(context, 'untrusted-text')
+      .filter(({ facts }) => typeof facts['tool'] === 'string')
+      .slice(0, 1),
+  (source, { facts }) =>
+    toolAnswers(source).flatMap(({ dispatch: node, message, isText }): Proposal[] => {
+      const list = message.parent?.callee
+      const args = node?.args.at(-1)
+      if (node === undefined || args === undefined || list?.name !== 'push') return []
+      const { callee } = node
+      const tool = callee?.raw['computed'] === true ? callee.child('property')?.text : undefined
+      const edit = source.editWith(unlessForeign(isText), (name) => {
+        const guarded = `${name}(${list.object!.text}, ${args.text}, () => ${node.text})`
+        return node.replace(
+          tool === undefined
+            ? guarded
+            : `(${tool} === ${JSON.stringify(facts['tool'])} ? ${guarded} : ${node.text})`,
+        )
+      })
+      const title = `Refuse ${String(facts['tool'])} with arguments from results of tools`
+      return [{ node, edit, title }]
+    }),
+)
+
+const unlessForeign = (isText: boolean): string => `
+/** Runs a tool, unless its arguments come from results of tools and not from the user. */
+function unlessForeign(messages⟨: any[]⟩, args⟨: any⟩, call⟨: () => any⟩) {
+  const parts = messages
+    .filter(({ role }) => role !== 'assistant')
+    .flatMap((message) => (Array.isArray(message.content) ? message.content : [message]))
+  const isResult = ({ role, type }⟨: any⟩) => role === 'tool' || type === 'tool_result'
+  const foreign = JSON.stringify(parts.filter(isResult))
+  const own = JSON.stringify(parts.filter((part) => !isResult(part)))
+  const values = Object.values(args ?? {}).filter((value) => typeof value === 'string' && value.length >= 6)
+  if (!values.some((value⟨: any⟩) => foreign.includes(value) && !own.includes(value))) return call()
+  const hint = 'Refused: the arguments come from a result of a tool, and not from the user.'
+  return ${isText ? 'hint' : '{ error: hint }'}
+}`
 
 /** Denies a call by a rule, if a guard decides about it. */
 const guardRule: Operator = (context) =>
@@ -248,7 +399,9 @@ const literal = (value: unknown, source: ParsedSource): string => {
 
 export const policyOperators: readonly Operator[] = [
   deduplicateWrites,
+  writeOnce,
   loopBreaker,
   budgetStop,
   guardRule,
+  refuseForeign,
 ]

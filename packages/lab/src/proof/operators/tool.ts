@@ -1,8 +1,10 @@
 import { recordOf } from '@retake/tape'
+import { isVariantName } from '../answer-values.js'
 import { typesOf } from '../argument-problems.js'
 import type { ParsedSource, SourceEdit, SyntaxNode } from '../source-text.js'
 import type { Symptom, ToolSchema } from '../symptoms.js'
 import {
+  accessText,
   isThrownIn,
   objectKey,
   operator,
@@ -277,7 +279,9 @@ const serializeResult = operator(
   'serialize-result',
   'tool',
   (context) =>
-    symptomsOf(context, 'malformed-json').filter(({ facts }) => facts['kind'] === 'object'),
+    symptomsOf(context, 'malformed-json', 'wrong-output')
+      .filter(({ facts }) => facts['kind'] === 'object')
+      .slice(0, 1),
   (source) => {
     const joined = source
       .ofType('BinaryExpression')
@@ -342,6 +346,82 @@ const firstOf = (
   return isFirst ? { name: id, list: init.object! } : undefined
 }
 
+// ── Pages ───────────────────────────────────────────────────────────────────
+
+/** Reads every page of a list that a tool of the project returns in pages. */
+const allPages = operator(
+  'all-pages',
+  'tool',
+  (context) =>
+    symptomsOf(context, 'missing-pages').filter(({ facts }) => facts['tool'] !== undefined),
+  (source, { facts, evidence }, { steps }) => {
+    const { tool, marker, list, value } = facts as {
+      readonly [name in 'tool' | 'marker' | 'list']: string
+    } & { readonly value: unknown }
+    const stem = marker.replace(/^(?:next|has)_?/i, '')
+    const declared = [
+      ...steps
+        .flatMap(({ tools }) => tools.filter(({ name }) => name === tool))
+        .flatMap(({ schema }) => Object.keys(recordOf(schema['properties']))),
+      ...source.ofType('ObjectPattern').flatMap(({ propertyNames }) => propertyNames),
+    ].filter((name) => PAGE_ARGUMENT.test(name))
+    const argument = declared.find((name) => isVariantName(name, stem)) ?? declared[0]
+    if (argument === undefined) return []
+    const next =
+      typeof value !== 'boolean'
+        ? `page${accessText(marker)}`
+        : /offset|start|skip/i.test(argument)
+          ? 'all.length'
+          : 'count + 1'
+    const calls = [
+      ...toolAnswers(source).flatMap(({ dispatch: node, isAwaited }) =>
+        node === undefined ? [] : [{ node, isAwaited }],
+      ),
+      ...source
+        .ofType('CallExpression')
+        .filter(({ callee }) => isVariantName(callee?.name ?? '', tool))
+        .map((node) => ({ node, isAwaited: node.parent?.type === 'AwaitExpression' })),
+    ]
+    return calls.flatMap(({ node, isAwaited }): Proposal[] => {
+      const [given, ...others] = node.args
+      if (others.length > 0) return []
+      const args = given === undefined ? 'more' : `{ ...${given.text}, ...more }`
+      const helper = allPagesText({ isAwaited, list, marker, argument, next })
+      const edit = source.editWith(helper, (name) =>
+        node.replace(
+          `${name}((more${source.isTyped ? ': any' : ''}) => ${node.callee!.text}(${args}))`,
+        ),
+      )
+      return [{ node, edit, title: `Read all pages of ${tool}`, why: evidence }]
+    })
+  },
+)
+
+const PAGE_ARGUMENT =
+  /^(?:cursor|page(?:_?(?:token|number))?|offset|after|start|skip|token|continuation(?:_?token)?|next)$/i
+
+const allPagesText = ({
+  isAwaited,
+  list,
+  marker,
+  argument,
+  next,
+}: {
+  readonly [name in 'list' | 'marker' | 'argument' | 'next']: string
+} & { readonly isAwaited: boolean }): string => `
+/** Answers of all pages as one. */
+${isAwaited ? 'async ' : ''}function allPages(load⟨: (more: any) => any⟩)⟨: any⟩ {
+  const first = ${isAwaited ? 'await ' : ''}load({})
+  if (!Array.isArray(first?.${list})) return first
+  const all = [...first.${list}]
+  let page = first
+  for (let count = 1; page.${marker} && count < 1000; count++) {
+    page = ${isAwaited ? 'await ' : ''}load({ ${objectKey(argument)}: ${next} })
+    all.push(...page.${list})
+  }
+  return { ...first, ${objectKey(list)}: all, ${objectKey(marker)}: null }
+}`
+
 export const toolOperators: readonly Operator[] = [
   coerceArguments,
   answerUnknownTool,
@@ -349,4 +429,5 @@ export const toolOperators: readonly Operator[] = [
   validateToolResult,
   serializeResult,
   answerEveryCall,
+  allPages,
 ]

@@ -1,17 +1,15 @@
 import { findSite, type SourceEdit, type ParsedSource, type SyntaxNode } from '../source-text.js'
-import { fieldPaths, isNearName, leafOf, type Symptom } from '../symptoms.js'
+import type { Symptom } from '../symptoms.js'
 import {
-  accessText,
   isSourceOf,
   isThrownIn,
-  objectKey,
-  numericSettings,
+  numbersOf,
   operator,
   type Operator,
   type OperatorContext,
   type Proposal,
+  settingValues,
   symptomsOf,
-  thrown,
 } from './operator.js'
 
 const RETRIES = 5
@@ -53,14 +51,16 @@ const retriesOfClients = (
   context: OperatorContext,
 ): Proposal[] => {
   const settings = context.sources
-    .flatMap((each) => numericSettings(each, /^max_?retries$/i))
-    .filter(({ value }) => value < RETRIES)
+    .flatMap((each) => settingValues(each, /^max_?retries$/i))
+    .filter(({ node }) => numbersOf(node).some((value) => value < RETRIES))
   if (settings.length > 0)
     return settings
       .filter(({ node }) => node.source === source)
       .map(({ node }) => ({
         node,
-        edit: node.replace(String(RETRIES)),
+        edit: node.replace(
+          node.type === 'NumericLiteral' ? String(RETRIES) : `Math.max(${RETRIES}, ${node.text})`,
+        ),
         title: `Let the client wait and retry up to ${RETRIES} times`,
       }))
   // A client that gave up after its own retries needs more of them.
@@ -117,8 +117,9 @@ async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: Req
 
 const TIMEOUT_NAME = /^(?:\w*_)?(?:request)?_?time_?out(?:_?ms)?$|^(?:\w+)?Timeout(?:Ms)?$/i
 const MAX_TIMEOUT_MS = 600_000
+const TIMEOUT_MS = 60_000
 
-/** Raises time limits above the duration of the recorded answer. */
+/** Raises time limits above the duration of the recorded answer, also in expressions. */
 const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
   const calls = [
     ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
@@ -127,22 +128,46 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
       .filter(({ text }) => /abort|reject/i.test(text))
       .map(({ args }) => args[1]),
   ]
-    .map((node) => (node?.type === 'Identifier' ? source.constant(node.name) : node))
-    .filter((node) => node?.type === 'NumericLiteral')
-  const settings = numericSettings(source, TIMEOUT_NAME).map(({ node }) => node)
-  return [...settings, ...calls].flatMap((node): Proposal[] => {
-    const value = Number(node!.raw['value'])
+    .map((node) => (node?.type === 'Identifier' ? (source.constant(node.name) ?? node) : node))
+    .flatMap((node) => (node === undefined ? [] : [{ node, isMs: true }]))
+  const settings = settingValues(source, TIMEOUT_NAME).map(({ name, node }) => ({
+    node,
+    isMs: /ms$/i.test(name) || isClientOption(node),
+  }))
+  const known = new Set<SyntaxNode>()
+  return [...settings, ...calls].flatMap(({ node, isMs }): Proposal[] => {
+    const values = numbersOf(node)
+    if (known.has(node) || (values.length === 0 && !isMs)) return []
+    known.add(node)
     const latency = Number(facts['latencyMs'] ?? 0)
-    if (latency > 0 && value > latency * 3 && value > 1000) return []
-    // The unit is not known: small numbers may be seconds.
-    const raised = Math.min(MAX_TIMEOUT_MS, Math.max(value * 20, value < 100 ? 0 : 60_000))
-    const title = `Raise the time limit from ${value} to ${raised}`
-    // With digit separators: `60_000`.
-    const digits = String(raised)
-    const grouped = digits.length < 5 ? digits : digits.replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
-    return [{ node: node!, edit: node!.replace(grouped), title }]
+    const least = Math.min(...values)
+    if (latency > 0 && least > latency * 3 && least > 1000 && least !== Infinity) return []
+    // Where the unit is not known, small numbers may be seconds.
+    const most = Math.max(0, ...values)
+    const floor = isMs || most >= 100 ? TIMEOUT_MS : 0
+    const raised = grouped(Math.min(MAX_TIMEOUT_MS, Math.max(most * 20, floor)))
+    const isPlain = node.type === 'NumericLiteral'
+    const title = isPlain
+      ? `Raise the time limit from ${node.text} to ${raised.replaceAll('_', '')}`
+      : `Raise the time limit \`${node.text}\` to at least ${raised.replaceAll('_', '')}`
+    const edit = node.replace(isPlain ? raised : `Math.max(${raised}, ${node.text})`)
+    return [{ node, edit, title }]
   })
 })
+
+/** With digit separators: `60_000`. */
+const grouped = (value: number): string => {
+  const digits = String(value)
+  return digits.length < 5 ? digits : digits.replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
+}
+
+/** Options of the clients of models, whose time limits are in milliseconds. */
+const isClientOption = (node: SyntaxNode): boolean =>
+  node.around.some(
+    ({ type, callee }) =>
+      (type === 'NewExpression' && CLIENTS.test(callee?.name ?? '')) ||
+      (type === 'CallExpression' && /^(?:create|fetch|axios|got)$/.test(callee?.name ?? '')),
+  )
 
 /** Parses JSON that a model wrapped in a code fence or words, or wrote with trailing commas. */
 const repairJson = operator(
@@ -183,75 +208,6 @@ function parseModelJson(text⟨: string⟩) {
     }
   }
 }`
-
-/** Reads a field under the name that the answer uses, if the code uses another. */
-const fieldAlias = operator(
-  'field-alias',
-  'transport',
-  (context) => [...symptomsOf(context, 'response-drift'), ...thrown(context)],
-  (source, symptom, context) => {
-    const { renamed } = symptom.facts as { readonly renamed?: Readonly<Record<string, string>> }
-    const names = renamed === undefined ? nearMisses(context) : Object.entries(renamed)
-    return names.map(([from, to]) => ({
-      edit: aliasEdit(source, from, to),
-      title: `Also read \`${to}\` where the code reads \`${from}\``,
-      why: renamed === undefined ? `The answer has ${to}, not ${from}.` : symptom.evidence,
-    }))
-  },
-)
-
-/** Members that the failing line reads and no answer has, with a similar name that exists. */
-const nearMisses = ({
-  steps,
-  thrownAt: [at],
-}: OperatorContext): (readonly [from: string, to: string])[] => {
-  const known = new Set(
-    steps
-      .flatMap(({ result, answerText, toolCalls }) => [
-        result,
-        answerText,
-        ...toolCalls.map(({ args }) => args),
-      ])
-      .flatMap((value) => fieldPaths(value).map(leafOf)),
-  )
-  if (at === undefined) return []
-  const line = at.source.lineAt(at.offset)
-  const read = at.source
-    .ofType('MemberExpression', 'OptionalMemberExpression')
-    .filter((node) => node.line === line || node.isAround(at.offset))
-    .flatMap(({ name }) => name ?? [])
-    .filter((name) => !known.has(name))
-  return [...new Set(read)].flatMap((from) => {
-    const to = [...known].find((name) => isNearName(name, from))
-    return to === undefined ? [] : [[from, to] as const]
-  })
-}
-
-const aliasEdit = (source: ParsedSource, from: string, to: string): SourceEdit => {
-  const edit = source.edit()
-  for (const node of source.ofType('MemberExpression', 'OptionalMemberExpression')) {
-    const { parent } = node
-    const isTarget =
-      (parent?.type === 'AssignmentExpression' && parent.child('left') === node) ||
-      parent?.type === 'UpdateExpression' ||
-      (parent?.type === 'CallExpression' && parent.callee === node)
-    const object = node.object!.text
-    if (node.name !== from || isTarget || /\bawait\b|\(/.test(object)) continue
-    const access = accessText(to)
-    const isOptional = node.raw['optional'] === true && access.startsWith('.')
-    edit.replace(node, `(${node.text} ?? ${object}${isOptional ? '?' : ''}${access})`)
-  }
-  for (const property of source
-    .ofType('ObjectPattern')
-    .flatMap((node) => node.children('properties'))) {
-    const isPlain =
-      property.raw['shorthand'] === true && property.child('value')?.type === 'Identifier'
-    if (!isPlain || property.child('key')?.name !== from) continue
-    const renamed = source.freeName('renamed')
-    edit.replace(property, `${objectKey(to)}: ${renamed}, ${from} = ${renamed}`)
-  }
-  return edit
-}
 
 /** Accepts a text that an answer has in parts, or not at all. */
 const textOfParts = operator(
@@ -296,6 +252,5 @@ export const transportOperators: readonly Operator[] = [
   honourRetryAfter,
   raiseTimeout,
   repairJson,
-  fieldAlias,
   textOfParts,
 ]
