@@ -49,6 +49,8 @@ export interface ForkSource {
   readonly recorded: readonly StepValue[]
   /** Inputs of the run besides its steps, in order of first use; empty if none could matter. */
   readonly ambient: readonly AmbientInput[]
+  /** Names of inputs that every fork gets as recorded (default: none). */
+  readonly alwaysPinned?: readonly string[]
   /** Maximum number of concurrent forks (default: 1). */
   readonly concurrency?: number
   /** True if a coalition always has the same result, so that one fork is enough. */

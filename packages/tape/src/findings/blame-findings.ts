@@ -58,6 +58,8 @@ export interface AmbientInput {
   readonly name: string
   /** Recorded value as text, if it is short and not a secret. */
   readonly value?: string
+  /** Its value while it is not pinned, if that is known. */
+  readonly now?: string
   /** Where it is read, for example `agent.ts:31`. */
   readonly site?: string
   readonly step?: string

@@ -212,7 +212,8 @@ export function repairSentence(findings: BlameFindings): string | undefined {
   return `If ${listText(changed)} had ${otherwise}, the run would have passed ${often}.`
 }
 
-const listText = (parts: readonly string[]): string =>
+/** `a`, `a and b`, `a, b and c`. */
+export const listText = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 
 /** Longer lists of steps are written as ranges. */
