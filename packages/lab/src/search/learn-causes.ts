@@ -59,6 +59,8 @@ const MAYBE_WEAKER = Math.log(3)
 /** A cause that fails only 30 % of the time is unlikely to fail this many times in a row. */
 const MIN_ALONE = 3
 const MAX_ALONE = 60
+/** If the whole run always failed and a cause did not, both rates are compared over this many forks. */
+const KNOWN_FORKS = 16
 
 interface Proof {
   readonly isProven: boolean
@@ -78,7 +80,9 @@ export async function proveCause(
 ): Promise<Proof> {
   let errorRate = 0
   for (const { cell, fails, purpose } of claimsOf(search, core, order)) {
-    const before = fails ? chosenBy(search, cell, order) : undefined
+    const before = mayBeLuck(search, { fails, purpose }, order)
+      ? chosenBy(search, cell)
+      : undefined
     // Log likelihood ratio of the claim against its opposite.
     const strict = barOf(search.errorRate / STRICTER)
     const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
@@ -167,7 +171,9 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   for (;;) {
     const odds = logOddsOfTwoRates(search.levels, whole, alone)
     if (odds >= WEAKER) return true
-    if (odds <= MAYBE_WEAKER) return false
+    const mayDiffer = whole.fails === whole.forks && alone.fails < alone.forks
+    const isKnown = Math.min(whole.forks, alone.forks) >= KNOWN_FORKS
+    if (odds <= MAYBE_WEAKER && (isKnown || !mayDiffer)) return false
     const fewer = whole.forks < alone.forks ? whole : alone
     if (fewer.forks >= MAX_ALONE || ledger.isExhausted(fewer)) return odds > PROBABLY_WEAKER
     await ledger.draw(fewer, fewer === whole ? 'anchor' : 'cause')
@@ -180,13 +186,27 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
  * not count as its proof.
  */
 const OFTEN_FAILS = { first: 0.2, other: 0.04 }
+/**
+ * If the run fails less often than this with a cause, the forks that made the search add a member
+ * do not count as the proof that it is needed.
+ */
+const OFTEN_PASSES = 0.95
 
 /**
- * The forks by which the search selected a set. If a run often fails anyway, one of many sets fails
- * in all of its first forks by chance, so only later forks count as proof.
+ * True if the forks that selected a set may have been luck, because one of many sets behaves
+ * unusually in all of its first forks. Then only later forks count as proof.
  */
-function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): Tally | undefined {
-  if (search.levels.meanLow < OFTEN_FAILS[order]) return undefined
+function mayBeLuck(
+  { levels, ledger }: Search,
+  { fails, purpose }: Pick<Claim, 'fails' | 'purpose'>,
+  order: 'first' | 'other',
+): boolean {
+  if (fails) return levels.meanLow >= OFTEN_FAILS[order]
+  return purpose === 'minimal' && ledger.hasChance && levels.meanHigh < OFTEN_PASSES
+}
+
+/** The forks by which the search selected a set. */
+function chosenBy(search: Search, cell: LedgerCell): Tally {
   const known = search.chosenBy.get(cell) ?? { fails: cell.fails, forks: cell.forks }
   search.chosenBy.set(cell, known)
   return known
@@ -470,8 +490,10 @@ export async function learnCauses(search: Search): Promise<void> {
       continue
     }
     search.errorRate /= STRICTER_AGAIN
-    // With rates this clear, a contradiction is not due to chance, so do not learn again.
-    const isFinal = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
+    // With rates this clear, a contradiction is not due to chance, so do not learn again, unless a
+    // coalition had a third rate: then a bisection may have followed a lucky fork.
+    const isClear = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
+    const isFinal = isClear && !search.ledger.hasChance
     search.reopenAll()
     if (isFinal) break
     if (!(await areStillSeparate(search))) return
@@ -583,7 +605,10 @@ async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Pro
     if (shared.length === 0) continue
     const cell = search.cell(shared)
     search.reopen(cell)
-    const ratio = await search.settle(cell, 'confirm', CONFIRMED)
+    // Only new forks count: by its earlier forks, the search took the shared steps for harmless.
+    const { fails, forks } = cell
+    const before = search.ledger.hasChance ? { fails, forks } : undefined
+    const ratio = await search.settle(cell, 'confirm', CONFIRMED, before)
     if (cell.forks > 0) search.conclude(cell, ratio > 0)
     if (ratio >= 0) return false
   }
