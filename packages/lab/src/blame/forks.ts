@@ -20,7 +20,7 @@ import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '../sea
 import { rangesText } from '../search/step-set.js'
 import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '@retake/runner/errors'
-import { readOutcome, type Judgement } from '@retake/runner/oracle'
+import { readOutcome, type Judgement, type RunOutcome } from '@retake/runner/oracle'
 import { replayAgent } from '@retake/runner/agent'
 import { findAmbientInputs, type FoundAmbient } from './ambient.js'
 import { type ForkRun, describeAnswer, type StepAnswer } from './fork-run.js'
@@ -40,6 +40,8 @@ export interface StoredFork {
   readonly values: readonly (string | null)[]
   readonly liveSteps: number
   readonly forced: number
+  /** True if it ended with the uncaught error of the failed run. */
+  readonly repeatsError?: boolean
   /** Labels of steps with effects that got their recorded answer, although their arguments differed. */
   readonly assumed?: readonly string[]
   readonly tokens?: number
@@ -521,6 +523,7 @@ export class ProcessForks implements ForkSource {
     } else this.storedForks += 1
     this.#seen.push(fork)
     const { outcome, values, why, blocked, forced, assumed = [], tokens, costUsd } = fork
+    const { repeatsError } = fork
     if (blocked !== undefined) this.blocked.add(blocked)
     if (why !== undefined) this.undefinedBy[why] = (this.undefinedBy[why] ?? 0) + 1
     this.forced += forced
@@ -534,7 +537,7 @@ export class ProcessForks implements ForkSource {
       values: values.map((value) => value ?? undefined),
       forced,
       ...(stored && { isServed: true }),
-      ...defined({ tokens, costUsd }),
+      ...defined({ tokens, costUsd, repeatsError }),
     }
   }
 
@@ -575,6 +578,7 @@ export class ProcessForks implements ForkSource {
         liveSteps,
         forced,
         ...(assumed.length > 0 && { assumed }),
+        ...(isSameError(run.outcome, readOutcome(tape)) && { repeatsError: true }),
         tokens,
         ...defined({
           costUsd,
@@ -628,6 +632,9 @@ function isDeterministic(
     if (event.type === 'timer' || (event.type === 'call' && event.kind === 'worker')) return false
   return true
 }
+
+const isSameError = ({ error: one }: RunOutcome, { error: other }: RunOutcome): boolean =>
+  one !== undefined && one.class === other?.class && one.message === other.message
 
 const COMPARES_TEXT = /^(not:\s*)*(exit|stdout|json):/
 

@@ -32,6 +32,8 @@ export interface Fork {
   readonly outcome: ForkOutcome
   /** Comparable with `ForkSource.recorded`; `undefined` for a step that did not happen. */
   readonly values: readonly (StepValue | undefined)[]
+  /** True if it ended with the uncaught error of the failed run. */
+  readonly repeatsError?: boolean
   /** Number of pinned steps that got their recorded answer although their request had changed. */
   readonly forced?: number
   /** True if the result comes from an earlier search. */

@@ -60,7 +60,7 @@ const MAYBE_WEAKER = Math.log(3)
 const MIN_ALONE = 3
 const MAX_ALONE = 60
 /** If the whole run always failed and a cause did not, both rates are compared over this many forks. */
-const KNOWN_FORKS = 16
+const KNOWN_FORKS = 10
 
 interface Proof {
   readonly isProven: boolean
@@ -80,9 +80,7 @@ export async function proveCause(
 ): Promise<Proof> {
   let errorRate = 0
   for (const { cell, fails, purpose } of claimsOf(search, core, order)) {
-    const before = mayBeLuck(search, { fails, purpose }, order)
-      ? chosenBy(search, cell)
-      : undefined
+    const before = fails ? chosenBy(search, cell, order) : undefined
     // Log likelihood ratio of the claim against its opposite.
     const strict = barOf(search.errorRate / STRICTER)
     const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
@@ -186,27 +184,13 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
  * not count as its proof.
  */
 const OFTEN_FAILS = { first: 0.2, other: 0.04 }
-/**
- * If the run fails less often than this with a cause, the forks that made the search add a member
- * do not count as the proof that it is needed.
- */
-const OFTEN_PASSES = 0.95
 
 /**
- * True if the forks that selected a set may have been luck, because one of many sets behaves
- * unusually in all of its first forks. Then only later forks count as proof.
+ * The forks by which the search selected a set. If a run often fails anyway, one of many sets fails
+ * in all of its first forks by chance, so only later forks count as proof.
  */
-function mayBeLuck(
-  { levels, ledger }: Search,
-  { fails, purpose }: Pick<Claim, 'fails' | 'purpose'>,
-  order: 'first' | 'other',
-): boolean {
-  if (fails) return levels.meanLow >= OFTEN_FAILS[order]
-  return purpose === 'minimal' && ledger.hasChance && levels.meanHigh < OFTEN_PASSES
-}
-
-/** The forks by which the search selected a set. */
-function chosenBy(search: Search, cell: LedgerCell): Tally {
+function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): Tally | undefined {
+  if (search.levels.meanLow < OFTEN_FAILS[order]) return undefined
   const known = search.chosenBy.get(cell) ?? { fails: cell.fails, forks: cell.forks }
   search.chosenBy.set(cell, known)
   return known

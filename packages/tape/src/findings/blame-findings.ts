@@ -20,6 +20,8 @@ export interface BlameFindings {
   readonly race?: BlameRace
   /** A change that was tested and passed. Missing if none was tested. */
   readonly repair?: TestedRepair
+  /** How often the run fails with only the clear steps pinned; missing if no test cleared them. */
+  readonly cleared?: Rate
   /** Where the failure was decided, and from where it was unavoidable; often the same step. */
   readonly decisionStep?: string
   readonly commitStep?: string
