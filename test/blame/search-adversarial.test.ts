@@ -126,8 +126,11 @@ test.for([
   expect(causeIndexes(findings)[0]).toEqual(model.truth)
 })
 
+/** Seeds with draws so unlucky that a bystander was named. */
+const UNLUCKY_SEEDS = [490]
+
 test('if two steps each add half of the risk, no other step is named', async () => {
-  for (let seed = 1; seed <= SEEDS; seed++) {
+  for (const seed of new Set([...UNLUCKY_SEEDS, ...seedsUpTo(SEEDS)])) {
     const model = halfEach(seed)
     const findings = await blameRun(model, { seed })
     for (const step of causeIndexes(findings)[0] ?? []) expect(model.truth).toContain(step)
@@ -149,6 +152,8 @@ test.for([
   }
   expect(said / SEEDS).toBeGreaterThanOrEqual(0.9)
 })
+
+const seedsUpTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1)
 
 function planted(structureOf: (random: Random) => Structure): (seed: number) => PlantedModel {
   return (seed) => structuralModel(structureOf(seededRandom(seed * 31 + 7)), seed * 17 + 3)

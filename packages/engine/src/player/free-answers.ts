@@ -18,6 +18,7 @@ import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../kernel/scope.js'
 import type { FreeAnswer, PinnedPlan, PinnedReport, SimulatedStep, Simulator } from './plan.js'
 import { withToolResults } from './tool-results.js'
+import { answersAnyCall } from './effect-answers.js'
 import { type RecordedStep, type PinnedMatcher } from './pinned-matcher.js'
 import { EMPTY } from '../kernel/session.js'
 import { createHash } from 'node:crypto'
@@ -210,6 +211,15 @@ export class FreeSteps {
     if (plan.liveTools === undefined || !this.hasEffects(request)) return false
     const tool = this.#toolOf(request)
     return this.blocks(this.#kindOf(request)) && (tool === undefined || this.blocks(tool))
+  }
+
+  /** The recorded step whose answer also fits this blocked call, although its arguments differ. */
+  assumedStep(request: FreeRequest): RecordedStep | undefined {
+    const { tape, isAllPinned } = this.options
+    const { recorded, event, body } = request
+    if (isAllPinned || recorded === undefined) return undefined
+    const call = { event, body, tool: this.#toolOf(request) }
+    return answersAnyCall(tape, recorded, call) ? recorded : undefined
   }
 
   #toolOf(request: FreeRequest): string | undefined {

@@ -25,6 +25,8 @@ export interface PinnedServersOptions {
   readonly blocks: (tool: string) => boolean
   /** Called when a request was matched; `isSame` unless its parameters differ. */
   readonly onMatched: (step: Step, seq: number, isSame: boolean) => void
+  /** True if the recorded answer of a step also fits other arguments of its tool. */
+  readonly fitsAny: (step: Step, tool: string) => boolean
   readonly onLive: () => void
   /** Ends the fork: nothing can answer. */
   readonly onRefused: (what: string) => void
@@ -139,7 +141,9 @@ class ServedServer {
       return this.#give(message.id, found.request, planned)
     const tool = toolIn(message)
     if (options.blocks(tool)) {
-      const same = this.#identical(message, [...this.#used])
+      const same =
+        this.#identical(message, [...this.#used]) ??
+        (step !== undefined && options.fitsAny(step, tool) ? found?.request : undefined)
       if (same === undefined) options.onRefused(tool)
       else this.#give(message.id, same)
       return false

@@ -35,6 +35,7 @@ import {
   type Session,
   type SyncCall,
 } from '../kernel/session.js'
+import { answersAnyMessage } from './effect-answers.js'
 import { type FreeRequest, FreeSteps, type StepEvent, answerUnderId } from './free-answers.js'
 import { LateAnswers } from '../kernel/hand-over.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
@@ -279,6 +280,7 @@ export class PinnedSource implements AnswerSource, Tail {
   #live = 0
   readonly #sent: number[] = []
   readonly #sampled: string[] = []
+  readonly #assumed: string[] = []
   readonly #steps: ReadonlyMap<number, RecordedStep>
   readonly #matcher: PinnedMatcher
   readonly #recorded: TapeTimeline
@@ -360,6 +362,7 @@ export class PinnedSource implements AnswerSource, Tail {
       blocks: (tool) => this.#free.blocks('tool') && this.#free.blocks(tool),
       onMatched: (step, seq, isSame) =>
         this.#matcher.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
+      fitsAny: (step, tool) => this.#assumesMessage(step, tool),
       onLive: () => (this.#live += 1),
       onRefused: (what) => this.#free.breakAt(what),
       give: (operation, parts) => this.#queue.give(operation, parts),
@@ -382,6 +385,7 @@ export class PinnedSource implements AnswerSource, Tail {
       live: this.#live,
       sent: this.#sent,
       sampled: this.#sampled,
+      assumed: this.#assumed,
       stale: this.#stale,
       ...(broken && { broken }),
     }
@@ -439,7 +443,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const [other] = this.#free.fromRecordings(requested) ?? []
     if (other !== undefined) return other
     if (this.#free.isBlocked(requested)) {
-      const [same] = this.#matcher.sameCall(requested)?.parts ?? []
+      const [same] = (this.#matcher.sameCall(requested) ?? this.#assume(requested))?.parts ?? []
       if (same === undefined) throw this.#free.block(requested)
       return this.#part(same)
     }
@@ -634,11 +638,19 @@ export class PinnedSource implements AnswerSource, Tail {
     const other = this.#free.fromRecordings(pending)
     if (other !== undefined) return this.#give(pending, other)
     if (!this.#free.isBlocked(pending)) return this.#sampleOrGoLive(pending)
-    const same = this.#matcher.sameCall(pending)
+    const same = this.#matcher.sameCall(pending) ?? this.#assume(pending)
     if (same !== undefined) return this.#givePinned(pending, same)
     // Until the fork ends, nothing more may be sent.
     pending.channel.source = 'simulated'
     this.#free.block(pending)
+  }
+
+  /** A recorded step whose answer is assumed to fit a call that may not run. */
+  #assume(request: FreeRequest): RecordedStep | undefined {
+    if (this.#isByContent) return undefined
+    const recorded = this.#free.assumedStep(request)
+    if (recorded !== undefined) this.#assumed.push(recorded.label)
+    return recorded
   }
 
   /** Uses samples only for the agent's own request: they do not answer a request that the plan changes. */
@@ -723,6 +735,15 @@ export class PinnedSource implements AnswerSource, Tail {
     if (step.kind === 'model') return isChanged && isStoredConversation(this.tape.body(seq))
     if (isChanged) this.#stale.push(label)
     return false
+  }
+
+  /** The same for a call of a tool of an MCP server on pipes. */
+  #assumesMessage({ seq, label }: Step, tool: string): boolean {
+    const step = viewOf(this.tape).recordedSteps.find((one) => one.seq === seq)
+    const result = step?.mcp()?.result
+    if (this.#isByContent || !answersAnyMessage(tool, result)) return false
+    this.#assumed.push(label)
+    return true
   }
 
   // ── connections ───────────────────────────────────────────────────────────

@@ -112,7 +112,8 @@ export interface PinnedPlan {
   /**
    * Names of tools, or kinds of steps, that may really run; all if missing. Steps with effects are
    * tools, processes, and requests other than GET and HEAD that do not go to a model. A step that
-   * may not run gets the recorded answer of the same call; if there is none, the fork ends.
+   * may not run gets the recorded answer of the same call, or its own if that also fits other
+   * arguments; otherwise the fork ends.
    */
   readonly liveTools?: readonly string[]
   /**
@@ -193,6 +194,8 @@ export interface PinnedReport {
   readonly matched: Readonly<Record<string, number>>
   /** Pinned steps whose request differed, so that their recorded answer was forced. */
   readonly forced: readonly string[]
+  /** Free steps that may not run and got their recorded answer, although their arguments differed. */
+  readonly assumed: readonly string[]
   /** Steps of this run that match no recorded one. */
   readonly unmatched: number
   /** Steps that went live. */

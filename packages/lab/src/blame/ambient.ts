@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { AmbientPlan } from '@retake/engine'
 import { ambientKind, isFileCall, readsFile, pathsOfCall } from '@retake/engine/plans'
-import { isSurrounding } from '@retake/engine/runs'
+import { containsSecret, isSurrounding } from '@retake/engine/runs'
 import {
   type AmbientInput,
   type CallEvent,
@@ -16,6 +16,7 @@ import {
   type Tape,
   attempt,
 } from '@retake/tape'
+import { viewRun } from '@retake/runner/runs'
 import { type DrawSites, processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 
 /** An ambient input, and what pins it in a fork. */
@@ -25,16 +26,26 @@ export interface FoundInput {
   readonly plan: AmbientPlan
 }
 
-/** Inputs that could differ in a fork, and deleted files, which are always pinned. */
+/** Inputs that could differ in a fork, and deleted files and variables, which are always pinned. */
 export interface FoundAmbient {
   readonly inputs: readonly FoundInput[]
   readonly removedFiles: ReadonlyMap<SearchedProcess, readonly string[]>
+  readonly unsetVariables: readonly string[]
+}
+
+export interface AmbientOptions {
+  readonly drawSites: DrawSites
+  /** Variables that the user sets for the search. */
+  readonly env: Readonly<Record<string, string>>
+  /** True if variables that are no longer set are inputs too (default: forks get their recorded values). */
+  readonly freesUnset?: boolean | undefined
 }
 
 interface Draft {
   readonly kind: AmbientInput['kind']
   readonly name: string
   readonly value?: string | undefined
+  readonly now?: string | undefined
   readonly site?: string | undefined
   readonly steps?: readonly string[]
   /** The event that first reads it. */
@@ -45,15 +56,17 @@ interface Draft {
 /**
  * Inputs of a run besides its steps that could differ in a fork, in order of first use: clock reads
  * and random values by call site, changed files and environment variables, and the order of answers
- * to overlapping steps. Reads that only libraries make are one input per kind. Variables of child
- * processes are always as recorded.
+ * to overlapping steps. Reads that only libraries make are one input per kind. Variables that only
+ * child processes read are inputs if the user sets them, and otherwise as recorded.
  */
 export function findAmbientInputs(
   run: SearchedProcess,
   steps: readonly TreeStep[],
-  given: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
+  given: AmbientOptions,
 ): FoundAmbient {
   const removedFiles = new Map<SearchedProcess, readonly string[]>()
+  const variables = changedVariables(run, given.env)
+  const freed = variables.filter(({ now }) => now !== undefined || given.freesUnset === true)
   const inputs = processesOf(run).flatMap((process) => {
     const { tape, prefix, drawSites = given.drawSites } = process
     const own = steps.filter((step) => step.process === process)
@@ -63,23 +76,24 @@ export function findAmbientInputs(
       ...drawInputs(tape, drawSites),
       ...files.drafts,
       ...orderInput(own),
-      ...(prefix === '' ? variableInputs(tape) : []).filter(({ name }) => !(name in given.env)),
+      ...(prefix === '' ? freed.map(variableInput) : []),
     ]
     return drafts
       .toSorted((a, b) => a.at - b.at)
-      .map(({ kind, name, value, site, steps: overlapping, at, plan }) => {
+      .map(({ kind, name, value, now, site, steps: overlapping, at, plan }) => {
         const step = own.findLast(({ seq }) => seq < at)?.label
         const where = site === undefined ? undefined : shortSite(tape, site)
-        const input = { kind, name, ...defined({ value, site: where, step, steps: overlapping }) }
-        return { input, process, plan }
+        const known = defined({ value, now, site: where, step, steps: overlapping })
+        return { input: { kind, name, ...known }, process, plan }
       })
   })
-  return { inputs, removedFiles }
+  const unset = variables.filter((variable) => !freed.includes(variable))
+  return { inputs, removedFiles, unsetVariables: unset.map(({ name }) => name) }
 }
 
 /** Plan of a fork of one process, with some of the inputs pinned. */
 export function ambientPlan(
-  { inputs, removedFiles }: FoundAmbient,
+  { inputs, removedFiles, unsetVariables }: FoundAmbient,
   pinned: readonly number[],
   process: SearchedProcess,
 ): AmbientPlan {
@@ -91,7 +105,7 @@ export function ambientPlan(
     ...(process.prefix !== '' && { input: 'live' }),
     draws: plans.flatMap(({ draws }) => draws),
     files: [...(removedFiles.get(process) ?? []), ...plans.flatMap(({ files }) => files)],
-    variables: plans.flatMap(({ variables }) => variables),
+    variables: [...unsetVariables, ...plans.flatMap(({ variables }) => variables)],
     order: plans.some(({ order }) => order),
   }
 }
@@ -279,28 +293,71 @@ export const overlapsNext = (step: Step | undefined, next: Step | undefined): bo
 
 const VALUE_LENGTH = 40
 
+interface ChangedVariable {
+  readonly name: string
+  /** Undefined if it was not set. */
+  readonly recorded: string | undefined
+  /** Undefined if it is not set. */
+  readonly now: string | undefined
+  /** The event of the run that reads it, or that starts the process that reads it. */
+  readonly at: number
+}
+
 /**
- * Variables that the run read and that now have another value. A variable that is no longer set was
- * probably set only for the recorded run, so forks get its recorded value.
+ * Variables that the run read, and that are set otherwise now or in `env`. Secrets are always
+ * current, and variables that Node reads itself are as recorded, unless the user sets one that
+ * programs read too.
  */
-function variableInputs(tape: Tape): Draft[] {
-  const drafts = new Map<string, Draft>()
-  for (const event of tape.events(1)) {
-    if (!isEnvironmentNote(event)) continue
-    for (const { name, value, isSecret } of readsOf(tape, event.seq).reads) {
-      if (drafts.has(name) || isSecret === true || isSurrounding(name)) continue
-      if (process.env[name] === undefined || process.env[name] === value) continue
-      drafts.set(name, {
-        kind: 'environment',
-        name,
-        value: value === null ? 'not set' : clipText(value, VALUE_LENGTH),
-        at: event.seq,
-        plan: { ...NOTHING, variables: [name] },
-      })
+export function changedVariables(
+  run: SearchedProcess,
+  env: Readonly<Record<string, string>>,
+): readonly ChangedVariable[] {
+  const found = new Map<string, ChangedVariable>()
+  const known = new Set<string>()
+  const note = (name: string, recorded: string | undefined, at: number): void => {
+    known.add(name)
+    const now = env[name] ?? (isSurrounding(name) ? recorded : process.env[name])
+    if (now !== recorded) found.set(name, { name, recorded, now, at })
+  }
+  for (const { tape, prefix } of processesOf(run)) {
+    const isOwn = prefix === ''
+    const started = run.tape === tape ? undefined : prefix.split(':')[0]
+    for (const event of tape.events(1)) {
+      if (!isEnvironmentNote(event)) continue
+      for (const { name, value, isSecret } of readsOf(tape, event.seq).reads) {
+        // A child may have been given a variable that its parent did not have.
+        if (known.has(name) || (!isOwn && !(name in env))) continue
+        if (isSecret === true || (value !== null && containsSecret(name, value))) continue
+        if (isSurrounding(name) && !FOR_PROGRAMS.test(name)) continue
+        const at = isOwn ? event.seq : startOf(run.tape, started)
+        note(name, value ?? undefined, at)
+      }
     }
   }
-  return [...drafts.values()]
+  // Node reads these itself, so the tape need not have a read.
+  const { env: surrounding = {} } = run.tape.details
+  for (const name of Object.keys(env))
+    if (!known.has(name) && FOR_PROGRAMS.test(name)) note(name, surrounding[name], 0)
+  return [...found.values()]
 }
+
+const FOR_PROGRAMS =
+  /^(?:TZ|LANG|LANGUAGE|LC_\w+|NODE_ENV|CI|(?:NO|FORCE)_COLOR|COLUMNS|LINES|TERM)$/
+
+const startOf = (tape: Tape, label: string | undefined): number =>
+  (viewRun(tape).step(label ?? '')?.seq ?? 0) + 1
+
+const variableInput = ({ name, recorded, now, at }: ChangedVariable): Draft => ({
+  kind: 'environment',
+  name,
+  value: valueText(recorded),
+  now: valueText(now),
+  at,
+  plan: { ...NOTHING, variables: [name] },
+})
+
+const valueText = (value: string | undefined): string =>
+  value === undefined ? 'not set' : clipText(value, VALUE_LENGTH)
 
 /** `agent.ts:31`: without the column, relative to the folder of the run. */
 function shortSite({ details }: Tape, site: string): string {

@@ -53,7 +53,7 @@ test('joint causes and back-ups are named as such', async () => {
     `Step 1 (${DID}) made this run fail; step 2 only repeats it; ` +
       'steps 4 and 5 together would have made it fail without that.',
   )
-  expect(lines.join('\n')).toMatch(/repair\n +If steps 1 and [45] had answered otherwise, the run/)
+  expect(lines.join('\n')).toMatch(/repair\n +With steps 1 and [45] asked again, the run passed/)
   const pair = shown(await searched(SCENARIOS['and2-7'](1)), 200)
   expect(pair[0]).toBe(`Step 4 (${DID}) and step 5 (${DID}) together made this run fail.`)
 })
@@ -63,6 +63,29 @@ test('where nothing is to blame, no step is listed', async () => {
   expect(lines[0]).toMatch(/^(Flaky|No step explains this failure)/)
   expect(lines.join('\n')).not.toMatch(/causes|repair|root|joint|did not come/)
   expect(lines.join('\n')).toMatch(/Run again from the start, the agent failed|the unchanged run/)
+})
+
+test('clear steps are shown with the test that cleared them', async () => {
+  const found = await searched(SCENARIOS['root-echo-7'](1))
+  expect(shown(found, 200).join('\n')).toMatch(
+    /steps 3–7: clear, the run passes with them pinned \(\d+ forks?\)/,
+  )
+  const cleared = { fails: 38, forks: 52, low: 0.5, high: 0.9 }
+  const often = shown({ ...found, findings: { ...found.findings, cleared } }, 200).join('\n')
+  expect(often).toMatch(
+    /steps 3–7: clear, with them pinned it fails 38 of 52 times, and with nothing/,
+  )
+  expect(often).not.toContain('the run passes with them pinned')
+})
+
+test('a call that was answered as recorded, and one that no recording has, are explained', async () => {
+  const found = await searched(SCENARIOS['root-echo-7'](1))
+  const steps = found.steps.map((step, index) => (index === 3 ? { ...step, tool: 'pay' } : step))
+  const facts = { ...found.facts, assumed: { 2: 12 }, blocked: ['pay'] }
+  const lines = shown({ ...found, steps, facts }, 300).join('\n')
+  expect(lines).toContain('12 times step 2 ')
+  expect(lines).toContain('It was not run, and got its recorded answer')
+  expect(lines).toContain('If pay answers the same whatever it is called with: --free 4=recorded.')
 })
 
 test('a stopped search says so and blames no unproven step', async () => {

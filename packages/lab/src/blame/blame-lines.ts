@@ -16,6 +16,7 @@ import {
   causeText,
   confidenceText,
   cost,
+  count,
   duration,
   intervalText,
   namesCauses,
@@ -206,9 +207,18 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
         )
   const cleared = withRole('clear')
   return [
-    ...listed(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} pinned`),
+    ...listed(cleared, clearedText(findings, cleared.length === 1 ? 'it' : 'them')),
     ...listed(withRole('unknown'), whyUnknown(findings)),
   ]
+}
+
+/** The test that cleared steps together. */
+function clearedText({ cleared, anchors }: FindingsFile['findings'], them: string): string {
+  if (cleared === undefined || cleared.forks === 0) return 'clear'
+  const often = `${count(cleared.fails)} of ${count(cleared.forks)} times`
+  return cleared.fails === 0
+    ? `clear, the run passes with ${them} pinned (${plural(cleared.forks, 'fork')})`
+    : `clear, with ${them} pinned it fails ${often}, and with nothing pinned ${rateText(anchors.free)}`
 }
 
 /** Why single steps have no result; undefined if the verdict already says it. */
@@ -233,8 +243,8 @@ function momentLines({ findings, steps }: FindingsFile, { width }: Look): string
   ]
 }
 
-function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): string[] {
-  const sentence = repairSentence(findings)
+function repairLines({ findings, run, steps }: FindingsFile, { paint, width }: Look): string[] {
+  const sentence = repairSentence(findings, namedFindings(findings, steps).freeOf)
   if (sentence === undefined) return []
   const [first, ...more] = findings.repair?.steps ?? []
   // An unwrapped tool has no event to fork at, and another process has no run.
@@ -283,14 +293,24 @@ function noteLines({ findings, steps, facts }: FindingsFile, { paint, width }: L
     // Suggestions for the next search.
     dependent &&
       `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
-    blocked.length > 0 &&
-      `To let it run in forks, with its effects: --live-tools=${blocked.join(',')}`,
+    ...Object.entries(facts.assumed ?? {}).map(([label, count]) => {
+      const { did = `step ${label}` } = steps.find((step) => step.label === label) ?? {}
+      return `${plural(count, 'time')} step ${label} (${did}) was made with other arguments. It was not run, and got its recorded answer. For another: --free '${label}=json:…'`
+    }),
+    ...blocked.map((name) => blockedAdvice(name, steps)),
     findings.verdict === 'no attributable step' &&
       tool &&
       `To try another answer: --free '${tool.tool ?? tool.label}=json:…'`,
   )
   if (notes.length === 0) return []
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
+}
+
+/** How to answer a call that may not run and that no recording has. */
+function blockedAdvice(name: string, steps: readonly SearchedStep[]): string {
+  const labels = steps.flatMap(({ label, tool, kind }) => ((tool ?? kind) === name ? [label] : []))
+  const which = labels.length === 1 ? labels[0] : name
+  return `If ${name} answers the same whatever it is called with: --free ${which}=recorded. If it has no effects: --live-tools=${name}`
 }
 
 function classicLines(

@@ -154,6 +154,11 @@ interface SearchFacts {
   readonly undefinedBy: Readonly<Record<string, number>>
   /** Tools and kinds of steps that forks were not allowed to run. Missing in older findings. */
   readonly blocked?: readonly string[]
+  /**
+   * By label, how often a step with effects got its recorded answer although its arguments differed.
+   * Missing in older findings.
+   */
+  readonly assumed?: Readonly<Record<string, number>>
   /** Number of recorded answers given to changed requests. */
   readonly forcedAnswers: number
   readonly wallMs: number

@@ -144,6 +144,8 @@ export interface ForkRun {
   readonly sampled: number
   /** Number of recorded answers given to a changed request. */
   readonly forced: number
+  /** Labels of steps with effects that got their recorded answer, although their arguments differed. */
+  readonly assumed: readonly string[]
   readonly tokens: number
   /** Missing if the cost of a live step is unknown. */
   readonly costUsd?: number
@@ -203,6 +205,7 @@ const NOTHING_HAPPENED = {
   samples: {},
   sampled: 0,
   forced: 0,
+  assumed: [],
   tokens: 0,
 }
 
@@ -302,6 +305,7 @@ function readFork(
     values,
     answers,
     forced: pinned?.forced.length ?? 0,
+    assumed: pinned?.assumed ?? [],
     samples: { '': samplesOf(tape, view.recordedSteps, pinned?.sent ?? []) },
     sampled: pinned?.sampled.length ?? 0,
     tape: continued.tape,
@@ -356,6 +360,7 @@ function withChild(fork: ReadFork, label: string, child: ReadFork): ReadFork {
     values: { ...fork.values, ...prefixed(child.values) },
     answers: { ...fork.answers, ...prefixed(child.answers) },
     forced: fork.forced + child.forced,
+    assumed: [...fork.assumed, ...child.assumed.map((inner) => `${label}:${inner}`)],
     liveSteps: fork.liveSteps + child.liveSteps,
     samples: { ...fork.samples, ...prefixed(child.samples) },
     sampled: fork.sampled + child.sampled,

@@ -20,7 +20,7 @@ import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '../sea
 import { rangesText } from '../search/step-set.js'
 import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '@retake/runner/errors'
-import { readOutcome, type Judgement } from '@retake/runner/oracle'
+import { readOutcome, type Judgement, type RunOutcome } from '@retake/runner/oracle'
 import { replayAgent } from '@retake/runner/agent'
 import { findAmbientInputs, type FoundAmbient } from './ambient.js'
 import { type ForkRun, describeAnswer, type StepAnswer } from './fork-run.js'
@@ -40,6 +40,10 @@ export interface StoredFork {
   readonly values: readonly (string | null)[]
   readonly liveSteps: number
   readonly forced: number
+  /** True if it ended with the uncaught error of the failed run. */
+  readonly repeatsError?: boolean
+  /** Labels of steps with effects that got their recorded answer, although their arguments differed. */
+  readonly assumed?: readonly string[]
   readonly tokens?: number
   readonly costUsd?: number
   /** The tape of the fork, if it was saved. */
@@ -271,7 +275,7 @@ export type ProcessForksOptions = Pick<
   | 'onPause'
 > &
   Partial<
-    Pick<BlameSearch, 'env'> &
+    Pick<BlameSearch, 'env' | 'freesUnset'> &
       Pick<Interventions, 'answers' | 'simulator' | 'recordings' | 'liveTools' | 'live'>
   > & {
     readonly stored: StoredForks
@@ -287,6 +291,7 @@ export class ProcessForks implements ForkSource {
   readonly stepCount: number
   readonly recorded: readonly string[]
   readonly ambient: readonly AmbientInput[]
+  readonly alwaysPinned: readonly string[]
   readonly concurrency: number
   readonly isDeterministic: boolean
   /** Forks run by this search. */
@@ -297,6 +302,8 @@ export class ProcessForks implements ForkSource {
   /** Tools and kinds of steps that forks were not allowed to run; includes stored forks. */
   readonly blocked = new Set<string>()
   forced = 0
+  /** By label, how often a step with effects got its recorded answer although its arguments differed. */
+  readonly assumed: Record<string, number> = {}
   liveSteps = 0
   /** Totals over all forks, including those of `--classic` and `--spans`. */
   tokens = 0
@@ -320,7 +327,7 @@ export class ProcessForks implements ForkSource {
 
   /** Replays the run first, to verify the program and to find its ambient inputs. */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
-    const { tape, process: run, steps, env = {} } = options
+    const { tape, process: run, steps, env = {}, freesUnset } = options
     let { drawSites } = run
     if (drawSites === undefined) {
       const timeoutMs = Math.max(options.timeoutMs, REPLAY_MS)
@@ -330,7 +337,7 @@ export class ProcessForks implements ForkSource {
       if (divergence) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
       drawSites = drawn
     }
-    return new ProcessForks(options, findAmbientInputs(run, steps, { drawSites, env }))
+    return new ProcessForks(options, findAmbientInputs(run, steps, { drawSites, env, freesUnset }))
   }
 
   private constructor(
@@ -338,6 +345,7 @@ export class ProcessForks implements ForkSource {
     private readonly found: FoundAmbient,
   ) {
     this.ambient = found.inputs.map(({ input }) => input)
+    this.alwaysPinned = found.unsetVariables
     this.#leavesAtStart =
       this.ambient.length > 0 ||
       options.process.children.size > 0 ||
@@ -514,10 +522,12 @@ export class ProcessForks implements ForkSource {
       this.options.stored.add(key, fork, answers)
     } else this.storedForks += 1
     this.#seen.push(fork)
-    const { outcome, values, why, blocked, forced, tokens, costUsd } = fork
+    const { outcome, values, why, blocked, forced, assumed = [], tokens, costUsd } = fork
+    const { repeatsError } = fork
     if (blocked !== undefined) this.blocked.add(blocked)
     if (why !== undefined) this.undefinedBy[why] = (this.undefinedBy[why] ?? 0) + 1
     this.forced += forced
+    for (const label of assumed) this.assumed[label] = (this.assumed[label] ?? 0) + 1
     this.liveSteps += fork.liveSteps
     this.tokens += tokens ?? 0
     this.costUsd += costUsd ?? 0
@@ -527,7 +537,7 @@ export class ProcessForks implements ForkSource {
       values: values.map((value) => value ?? undefined),
       forced,
       ...(stored && { isServed: true }),
-      ...defined({ tokens, costUsd }),
+      ...defined({ tokens, costUsd, repeatsError }),
     }
   }
 
@@ -556,7 +566,7 @@ export class ProcessForks implements ForkSource {
         throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
       this.#samples.add(sampleKey, run.samples)
       this.sampled += run.sampled
-      const { liveSteps, forced, tokens, costUsd } = run
+      const { liveSteps, forced, assumed, tokens, costUsd } = run
       const judgement =
         run.broke === undefined
           ? await oracle(run.outcome, this.#ended.signal)
@@ -567,6 +577,8 @@ export class ProcessForks implements ForkSource {
         values: steps.map(({ label }) => run.values[label] ?? null),
         liveSteps,
         forced,
+        ...(assumed.length > 0 && { assumed }),
+        ...(isSameError(run.outcome, readOutcome(tape)) && { repeatsError: true }),
         tokens,
         ...defined({
           costUsd,
@@ -620,6 +632,9 @@ function isDeterministic(
     if (event.type === 'timer' || (event.type === 'call' && event.kind === 'worker')) return false
   return true
 }
+
+const isSameError = ({ error: one }: RunOutcome, { error: other }: RunOutcome): boolean =>
+  one !== undefined && one.class === other?.class && one.message === other.message
 
 const COMPARES_TEXT = /^(not:\s*)*(exit|stdout|json):/
 

@@ -66,12 +66,18 @@ export function planProcess(tree: PlannedTree, plan: TreePlan): PinnedPlan {
         return value === undefined ? [] : [[ownLabel, value] as const]
       }),
     )
+  const freed = new Set(Object.keys(env))
+  for (const [index, { input }] of found.inputs.entries()) {
+    if (input.kind !== 'environment') continue
+    if (ambient?.includes(index) === false) freed.add(input.name)
+    else freed.delete(input.name)
+  }
   const children = [...process.children].map(([label, child]) => [
     label,
     {
       tape: path.resolve(child.tape.path),
       plan: planProcess({ ...tree, process: child }, plan),
-      variables: inheritedVariables(child, env),
+      variables: inheritedVariables(child, freed),
     },
   ])
   const hasProcesses = process.children.size > 0 || process.prefix !== ''

@@ -82,14 +82,14 @@ function inTree(step: Step, process: SearchedProcess): TreeStep {
   }) as TreeStep
 }
 
-/** Recorded variables that a process inherited from the run, without secrets. */
+/** Recorded variables that a process inherited from the run, without secrets and freed ones. */
 export function inheritedVariables(
   { tape }: SearchedProcess,
-  changed: Readonly<Record<string, string>>,
+  freed: ReadonlySet<string>,
 ): Record<string, string> {
   const found: Record<string, string> = {}
   for (const { name, value, isSecret } of environmentOnTape(tape).values())
-    if (value !== null && isSecret !== true && !isSurrounding(name) && !(name in changed))
+    if (value !== null && isSecret !== true && !isSurrounding(name) && !freed.has(name))
       if (!containsSecret(name, value)) found[name] = value
   return found
 }

@@ -31,13 +31,23 @@ import {
 } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
+import { changedVariables } from './ambient.js'
 import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import type { Interventions } from './interventions.js'
 import { processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
-import { cost, count, labelRanges, namesCauses, plural, stepCountsText } from '@retake/tape/present'
+import {
+  cost,
+  count,
+  labelRanges,
+  listText,
+  namesCauses,
+  plural,
+  stepCountsText,
+  stepsText,
+} from '@retake/tape/present'
 
 export type Estimate = ReturnType<typeof estimateSearch>
 
@@ -270,6 +280,8 @@ export interface BlameSearch {
   readonly free: readonly string[]
   readonly interventions: Interventions
   readonly env: Readonly<Record<string, string>>
+  /** True if variables that are no longer set may be free (default: they are as recorded). */
+  readonly freesUnset?: boolean
   readonly seed: number
   readonly pool: LocalForkPool
   readonly maxForks: number
@@ -288,132 +300,230 @@ export interface BlameSearch {
 
 /**
  * Finds the steps that together made a run fail. Returns what is known when stopped. If no step
- * explains the failure, changes answers of tools that could not run again, one field at a time, and
- * repeats the search with the first change that makes the run pass.
+ * explains the failure, runs it without variables that are no longer set, then changes answers that
+ * had no alternative, one field at a time, and repeats the search with what makes the run pass.
  */
 export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const startedAt = performance.now()
-  const first = await searchOnce(search)
+  const found = await searchFields(search, await searchUnset(search, await searchOnce(search)))
+  const wallMs = Math.round(performance.now() - startedAt)
+  return { ...found, facts: { ...found.facts, wallMs, maxForks: search.maxForks } }
+}
+
+/** True if the agent fails however it is run again, so that something else is worth a try. */
+const failsAnyway = ({ findings: { verdict, anchors } }: FindingsFile): boolean =>
+  verdict === 'no attributable step' && anchors.pinned.fails > 0
+
+const UNSET_FORKS = 2
+
+/**
+ * Forks get the recorded values of variables that are no longer set. If the agent fails with them,
+ * runs it without, and if that passes, searches again with these variables as inputs.
+ */
+async function searchUnset(search: BlameSearch, first: FindingsFile): Promise<FindingsFile> {
+  const { process: run, env, signal } = search
+  const unset = changedVariables(run, env).filter(({ now }) => now === undefined)
+  if (unset.length === 0) return first
+  const names = listText(unset.map(({ name }) => name))
+  const isOne = unset.length === 1
+  const recorded = `${names} ${isOne ? 'is' : 'are'} not set now, so forks got ${isOne ? 'its recorded value' : 'their recorded values'}.`
+  if (!failsAnyway(first) || signal.aborted) return withNote(first, recorded)
+  const without = { ...search, freesUnset: true }
+  const nothing: Coalition = { pinned: [], mode: 'free', ambient: [] }
+  const tried = await tryForks(without, first, (source) =>
+    Promise.all(Array.from({ length: UNSET_FORKS }, (_, draw) => source.fork(nothing, draw))),
+  )
+  const before = withForksOf(first, tried)
+  const outcomes = (tried.result ?? []).map(({ outcome }) => outcome)
+  if (outcomes.includes('pass')) {
+    const again = await searchOnce({ ...without, ...limitsAfter(search, before) })
+    if (namesCauses(again.findings)) return afterForksOf(before, again)
+  }
+  const fails = outcomes.filter((outcome) => outcome === 'fail').length
+  return withNote(
+    before,
+    fails === UNSET_FORKS
+      ? `${recorded} Without ${isOne ? 'it' : 'them'}, the agent failed ${fails} of ${fails} times, too.`
+      : recorded,
+  )
+}
+
+/** Changes answers that had no alternative, one field at a time. */
+async function searchFields(search: BlameSearch, first: FindingsFile): Promise<FindingsFile> {
   const changes = changesToTry(search, first)
   if (changes.length === 0) return first
-  const tried = await tryFields(search, changes, first)
-  const { change } = tried
-  const used = first.facts.newForks + tried.newForks
-  const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
-  const undefinedBy = addCounts(first.facts.undefinedBy, tried.undefinedBy)
-  const blocked = [...new Set([...(first.facts.blocked ?? []), ...tried.blocked])]
-  const counts = first.findings.forks
-  const forks = {
-    ...counts,
-    asked: counts.asked + tried.forks,
-    served: counts.served + tried.forks - tried.newForks,
-    ...(counts.costUsd !== undefined && { costUsd: spent }),
-  }
-  const wallMs = (): number => Math.round(performance.now() - startedAt)
-  const before = {
-    ...first,
-    findings: { ...first.findings, forks },
-    facts: {
-      ...first.facts,
-      newForks: used,
-      spentUsd: (first.facts.spentUsd ?? 0) + tried.costUsd,
-      undefinedBy,
-      blocked,
-      wallMs: wallMs(),
-    },
-  }
+  const tried = await tryForks(search, first, (source) =>
+    firstPassing(source, search, changes, first),
+  )
+  const before = withForksOf(first, tried)
+  const change = tried.result
   if (change === undefined) {
     const undecided = Object.values(tried.undefinedBy).reduce((sum, count) => sum + count, 0)
     const rest = undecided === 0 ? '' : `, ${undecided} of them without a verdict`
-    const note = `${plural(tried.forks, 'answer')} of tools tried with one field changed${rest}: none made it pass.`
-    const notes = [...first.findings.notes, note]
-    return { ...before, findings: { ...before.findings, notes } }
+    const labels = [...new Set(changes.slice(0, tried.forks).map(({ label }) => label))]
+    const answers = plural(tried.forks, 'changed answer')
+    return withNote(
+      before,
+      `${answers} of ${stepsText(labels, search)}, each with another value in one field${rest}: none made it pass.`,
+    )
   }
   const again = await searchOnce({
     ...search,
     interventions: withField(search, change),
-    maxForks: Math.max(0, search.maxForks - used),
-    ...(search.maxUsd !== undefined && { maxUsd: Math.max(0, search.maxUsd - spent) }),
+    ...limitsAfter(search, before),
   })
-  if (!namesCauses(again.findings)) return before
+  return namesCauses(again.findings) ? afterForksOf(before, again) : before
+}
+
+const withNote = (found: FindingsFile, note: string): FindingsFile => ({
+  ...found,
+  findings: { ...found.findings, notes: [...found.findings.notes, note] },
+})
+
+/** What remains of the limits of a search. */
+function limitsAfter(
+  { maxForks, maxUsd }: BlameSearch,
+  { facts }: FindingsFile,
+): Pick<BlameSearch, 'maxForks' | 'maxUsd'> {
+  return {
+    maxForks: Math.max(0, maxForks - facts.newForks),
+    ...(maxUsd !== undefined && { maxUsd: Math.max(0, maxUsd - (facts.spentUsd ?? 0)) }),
+  }
+}
+
+/** Findings that also count the forks that were tried after them. */
+function withForksOf(found: FindingsFile, tried: TriedForks<unknown>): FindingsFile {
+  const { findings, facts } = found
+  const { forks } = findings
+  return {
+    ...found,
+    findings: {
+      ...findings,
+      forks: {
+        ...forks,
+        asked: forks.asked + tried.forks,
+        served: forks.served + tried.forks - tried.newForks,
+        ...(forks.costUsd !== undefined && { costUsd: forks.costUsd + tried.costUsd }),
+      },
+    },
+    facts: {
+      ...facts,
+      newForks: facts.newForks + tried.newForks,
+      spentUsd: (facts.spentUsd ?? 0) + tried.costUsd,
+      undefinedBy: addCounts(facts.undefinedBy, tried.undefinedBy),
+      blocked: [...new Set([...(facts.blocked ?? []), ...tried.blocked])],
+      assumed: addCounts(facts.assumed ?? {}, tried.assumed),
+    },
+  }
+}
+
+/** Findings of a second search that also count the forks before it. */
+function afterForksOf(before: FindingsFile, again: FindingsFile): FindingsFile {
+  const { facts } = before
   return {
     ...again,
-    findings: { ...again.findings, forks: sumCounts(forks, again.findings.forks) },
+    findings: {
+      ...again.findings,
+      forks: sumCounts(before.findings.forks, again.findings.forks),
+    },
     facts: {
       ...again.facts,
-      newForks: used + again.facts.newForks,
-      spentUsd: (before.facts.spentUsd ?? 0) + (again.facts.spentUsd ?? 0),
-      undefinedBy: addCounts(undefinedBy, again.facts.undefinedBy),
-      blocked: [...new Set([...blocked, ...(again.facts.blocked ?? [])])],
-      forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
-      wallMs: wallMs(),
-      maxForks: search.maxForks,
+      newForks: facts.newForks + again.facts.newForks,
+      spentUsd: (facts.spentUsd ?? 0) + (again.facts.spentUsd ?? 0),
+      undefinedBy: addCounts(facts.undefinedBy, again.facts.undefinedBy),
+      blocked: [...new Set([...(facts.blocked ?? []), ...(again.facts.blocked ?? [])])],
+      assumed: addCounts(facts.assumed ?? {}, again.facts.assumed ?? {}),
+      forcedAnswers: facts.forcedAnswers + again.facts.forcedAnswers,
     },
   }
 }
 
 const CHANGES_MAX = 24
 
-/** Changed answers for steps that had no other alternative. */
-function changesToTry(
-  { steps, interventions }: BlameSearch,
-  { findings }: FindingsFile,
-): FieldChange[] {
-  if (findings.verdict !== 'no attributable step' || findings.anchors.pinned.fails === 0) return []
+/**
+ * Changed answers for steps that had no other alternative, or that answer the same each time: tools
+ * and requests. The first change of each step comes before the second of any.
+ */
+function changesToTry({ steps, interventions }: BlameSearch, found: FindingsFile): FieldChange[] {
+  if (!failsAnyway(found)) return []
   const { ways } = interventions
   const prior = stepPrior(steps)
   return steps
     .map((step, index) => ({ step, prior: prior[index] ?? 0 }))
-    .filter(({ step: { label, inferred } }) => {
-      const kind = ways[label]?.kind
-      return kind === 'pinned' || (inferred && kind === 'live')
+    .filter(({ step: { label, inferred, kind } }) => {
+      const way = ways[label]?.kind
+      return way === 'pinned' || (way === 'live' && (inferred || kind === 'http'))
     })
-    .toSorted((a, b) => b.prior - a.prior)
-    .flatMap(({ step }) => {
+    .flatMap(({ step, prior: likelihood }) => {
       const alike = steps.filter(
         (other) => other !== step && effectName(other) === effectName(step),
       )
-      return fieldChanges(
-        step.process.tape,
-        step,
-        alike.flatMap((other) => recordedAnswer(other.process.tape, other) ?? []),
-      )
+      const others = alike.flatMap((other) => recordedAnswer(other.process.tape, other) ?? [])
+      return fieldChanges(step.process.tape, step, others).map((change, turn) => ({
+        change,
+        turn,
+        likelihood,
+      }))
     })
+    .toSorted((a, b) => a.turn - b.turn || b.likelihood - a.likelihood)
+    .map(({ change }) => change)
     .slice(0, CHANGES_MAX)
 }
 
-/** Runs one fork per change, with everything before its step pinned, until one passes. */
-async function tryFields(
+/** Forks that ran outside a search. */
+interface TriedForks<Result> {
+  /** Undefined if the user stopped it. */
+  readonly result: Result | undefined
+  readonly forks: number
+  readonly newForks: number
+  readonly costUsd: number
+  readonly undefinedBy: Readonly<Record<string, number>>
+  readonly blocked: Iterable<string>
+  readonly assumed: Readonly<Record<string, number>>
+}
+
+async function tryForks<Result>(
   search: BlameSearch,
-  changes: readonly FieldChange[],
-  { facts, findings }: FindingsFile,
-) {
-  const { tape, signal, onProgress } = search
+  { facts }: FindingsFile,
+  run: (source: ProcessForks) => Promise<Result>,
+): Promise<TriedForks<Result>> {
+  const { tape, signal, maxForks } = search
   const stored = new StoredForks(tape.path, tape.run.id, searchKeyOf(search))
   const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
-  const left = search.maxForks - facts.newForks
-  let change: FieldChange | undefined
+  let result: Result | undefined
   try {
-    for (let from = 0; from < changes.length && change === undefined; from += source.concurrency) {
-      if (signal.aborted || source.newForks >= left) break
-      const [probe] = findings.evidence
-      if (probe)
-        onProgress?.({ forks: facts.newForks + from, remaining: changes.length - from, probe })
-      const batch = changes.slice(from, from + source.concurrency)
-      const forks = await Promise.all(
-        batch.map(({ label, answer }) => source.forkAnswer(label, answer, 0)),
-      )
-      change = batch.find((_, index) => forks[index]?.outcome === 'pass')
-    }
+    if (facts.newForks < maxForks && !signal.aborted) result = await run(source)
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
     source.close()
     await source.settled()
   }
-  const { newForks, storedForks, spentUsd: costUsd, undefinedBy, blocked } = source
-  const forks = newForks + storedForks
-  return { change, forks, newForks, costUsd, undefinedBy, blocked }
+  const { newForks, storedForks, spentUsd: costUsd, undefinedBy, blocked, assumed } = source
+  return { result, forks: newForks + storedForks, newForks, costUsd, undefinedBy, blocked, assumed }
+}
+
+/** Runs one fork per change, with everything before its step pinned, until one passes. */
+async function firstPassing(
+  source: ProcessForks,
+  { signal, maxForks, onProgress }: BlameSearch,
+  changes: readonly FieldChange[],
+  { facts, findings }: FindingsFile,
+): Promise<FieldChange | undefined> {
+  const left = maxForks - facts.newForks
+  const [probe] = findings.evidence
+  for (let from = 0; from < changes.length; from += source.concurrency) {
+    if (signal.aborted || source.newForks >= left) return undefined
+    if (probe)
+      onProgress?.({ forks: facts.newForks + from, remaining: changes.length - from, probe })
+    const batch = changes.slice(from, from + source.concurrency)
+    const forks = await Promise.all(
+      batch.map(({ label, answer }) => source.forkAnswer(label, answer, 0)),
+    )
+    const passing = batch.find((_, index) => forks[index]?.outcome === 'pass')
+    if (passing !== undefined) return passing
+  }
+  return undefined
 }
 
 function addCounts(
@@ -516,6 +626,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
         undefinedBy: source.undefinedBy,
         blocked: [...source.blocked],
         forcedAnswers: source.forced,
+        assumed: source.assumed,
         wallMs: Math.round(performance.now() - startedAt),
         free,
         maxForks,
@@ -545,7 +656,7 @@ const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => 
 
 /** Identifies everything that forks depend on: forks of another search are not comparable. */
 const searchKeyOf = (search: BlameSearch): string => {
-  const { process: run, steps, oracle, interventions, env, seed } = search
+  const { process: run, steps, oracle, interventions, env, seed, freesUnset = false } = search
   const { answers, recordings, liveTools, simulator = '', simulatorKey = '' } = interventions
   // Files that the run read but did not write: forks read them as they are now.
   const tapes = processesOf(run).map(({ tape }) => tape)
@@ -554,9 +665,10 @@ const searchKeyOf = (search: BlameSearch): string => {
     .flatMap(({ read }) => [...read])
     .filter((file) => !files.some(({ written }) => written.has(file)))
   const code = hashOfCode([...tapes.flatMap(sourceFiles), ...given])
+  const variables = changedVariables(run, env).map(({ name, now = null }) => [name, now])
   return shortHash([
     [oracle.key, labelsOf(steps), answers, recordings, liveTools, simulator, simulatorKey],
-    [env, seed, code, process.version],
+    [env, seed, code, process.version, variables, freesUnset],
   ])
 }
 

@@ -10,6 +10,8 @@ export interface Anchors {
   readonly areSeparate: boolean
   /** True if the rates are practically equal. If both flags are false, this is undecided. */
   readonly areSame: boolean
+  /** True if every fork with nothing pinned repeated the run, or its error. */
+  readonly areRepeated: boolean
 }
 
 const MIN_PAIRS = 4
@@ -20,6 +22,8 @@ const MIN_PAIRS_SAME = 10
  * the rates count as equal: a step may have turned a likely failure into a certain one.
  */
 const MIN_FREE_SAME = 20
+/** If every free fork repeats the run step by step, or ends with its error, this many are enough. */
+const MIN_FREE_REPEATED = 8
 /** After this many pairs, continue only while the rates look different. */
 const MIN_FORKS_TO_END = 80
 const MAX_PAIRS = 160
@@ -55,7 +59,9 @@ export async function takeAnchors(
       search.levels.isCertaintyExpected =
         state === 'separate' && areUniform(pinned, free) && !ledger.hasChance
       search.refit()
-      return { pinned, free, areSeparate: state === 'separate', areSame: state === 'same' }
+      const areRepeated = state === 'same' && isRepeated(search, pinned, free)
+      const [areSeparate, areSame] = [state === 'separate', state === 'same']
+      return { pinned, free, areSeparate, areSame, areRepeated }
     }
     await drawNext(search, pinned, free, purpose)
   }
@@ -89,12 +95,28 @@ export async function areStillSeparate(search: Search): Promise<boolean> {
   return logOddsOfTwoRates(levels, pinned, free) >= SEPARATE_AT_LAST
 }
 
+/**
+ * True if every fork with nothing pinned did what the run did, or failed with its error, so that
+ * the failure does not depend on chance.
+ */
+function isRepeated(search: Search, pinned: LedgerCell, free: LedgerCell): boolean {
+  const { recorded } = search.source
+  const isWhole = pinned === search.replayCell && free === search.freeCell
+  if (!isWhole || free.forks < MIN_PAIRS) return false
+  if (pinned.fails < pinned.forks || free.fails < free.forks) return false
+  return free.seen.every(
+    ({ values, repeatsError }) =>
+      repeatsError === true || recorded.every((value, step) => values[step] === value),
+  )
+}
+
 async function drawNext(
-  { ledger }: Search,
+  search: Search,
   pinned: LedgerCell,
   free: LedgerCell,
   purpose: ProbePurpose,
 ): Promise<void> {
+  const { ledger } = search
   if (pinned.fails === 0) return ledger.draw(pinned, purpose)
   if (ledger.concurrency > 1 && pinned.forks < MIN_PAIRS) {
     await Promise.all([
@@ -106,6 +128,9 @@ async function drawNext(
   if (free.forks < pinned.forks) {
     const behind = Math.min(pinned.forks, MIN_PAIRS) - free.forks
     return ledger.draw(free, purpose, Math.max(1, behind))
+  }
+  if (isRepeated(search, pinned, free)) {
+    return ledger.draw(free, purpose, MIN_FREE_REPEATED - free.forks)
   }
   const isPinnedKnown = pinned.fails === pinned.forks && pinned.forks >= MIN_PAIRS_SAME
   if (isPinnedKnown && free.forks < 2 * pinned.forks) return ledger.draw(free, purpose)
@@ -126,6 +151,9 @@ function compare(
   const pairs = Math.min(pinned.forks, free.forks)
   if (isDeterministic) return pairs === 0 ? undefined : free.fails === 0 ? 'separate' : 'same'
   if (pairs < MIN_PAIRS) return undefined
+  if (isRepeated(search, pinned, free)) {
+    return free.forks >= MIN_FREE_REPEATED ? 'same' : undefined
+  }
   const odds = logOddsOfTwoRates(search.levels, pinned, free)
   if (odds >= SEPARATE) return 'separate'
   if (pairs >= MIN_PAIRS_SAME && odds <= -SAME) {

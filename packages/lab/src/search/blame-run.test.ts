@@ -133,6 +133,38 @@ describe('where nothing can be named', () => {
     expect(findings.forks.asked).toBeLessThan(40)
   })
 
+  test('a failure that every fork repeats step by step is deterministic after twelve forks', async () => {
+    const source = answering(5, () => 'fail')
+    const fork: ForkSource['fork'] = async (coalition, draw) => ({
+      ...(await source.fork(coalition, draw)),
+      values: source.recorded,
+    })
+    const findings = await blameRun({ ...source, concurrency: 2, fork })
+    expect(findings).toMatchObject({
+      verdict: 'no attributable step',
+      anchors: { free: { fails: 8 } },
+    })
+    expect(findings.why).toContain('the same way each time')
+    expect(findings.forks.asked).toBeLessThanOrEqual(12)
+  })
+
+  test('a failure that ends with the same error is deterministic although a model rewords', async () => {
+    const source = answering(5, () => 'fail')
+    const fork: ForkSource['fork'] = async (coalition, draw) => ({
+      ...(await source.fork(coalition, draw)),
+      values: source.recorded.map((_, step) => `words ${draw} ${step}`),
+      repeatsError: true,
+    })
+    const findings = await blameRun({ ...source, fork })
+    expect(findings.verdict).toBe('no attributable step')
+    expect(findings.forks.asked).toBeLessThanOrEqual(12)
+  })
+
+  test('inputs that every fork gets as recorded are named where nothing else was pinned', async () => {
+    const findings = await blameRun({ ...answering(3, () => 'fail'), alwaysPinned: ['MODE'] })
+    expect(findings.why).toContain('Run again with nothing pinned but MODE, the agent failed')
+  })
+
   test('a run that fails now and then is flaky, with the measured rate', async () => {
     const findings = await blameRun(flakyRun(2))
     const { pinned } = findings.anchors

@@ -1,5 +1,5 @@
 import { type BlameFindings, mapConcurrent } from '@retake/tape'
-import { intervalText, isDependence, rateText } from '@retake/tape/present'
+import { intervalText, isDependence, listText, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { findAmbient, findEarlierCause, dropFollowers } from './find-ambient.js'
@@ -61,7 +61,9 @@ async function runSearch(search: Search): Promise<Conclusion> {
   const anchors = await takeAnchors(search, search.replayCell, search.freeCell)
   if (!anchors.areSeparate) {
     const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * MIN_BACK_UP_RATE
-    if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
+    // Steps that repeat themselves would also do so one at a time.
+    if (anchors.areRepeated || !isOftenFailing || !(await separatesFrozen(search)))
+      return unattributed(search, anchors)
   }
   search.begin('ambient')
   const next = await findAmbient(search)
@@ -117,7 +119,10 @@ async function separatesFrozen(search: Search): Promise<boolean> {
   return false
 }
 
-function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
+function unattributed(
+  { source }: Search,
+  { pinned, free, areSame, areRepeated }: Anchors,
+): Conclusion {
   if (pinned.forks === 0 || (pinned.fails > 0 && free.forks === 0)) {
     const which = pinned.forks === 0 ? 'the unchanged run' : 'the run with every step free'
     return { verdict: 'inconclusive', why: `Forks of ${which} came to no verdict.` }
@@ -133,6 +138,9 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   if (pinned.fails < pinned.forks) {
     return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }
   }
-  const why = `Run again with nothing pinned, the agent failed ${rateText(free)} times (${intervalText(rateOf(free))}).`
+  const { alwaysPinned = [] } = source
+  const but = alwaysPinned.length === 0 ? '' : ` but ${listText(alwaysPinned)}`
+  const same = areRepeated ? ', the same way each time' : ''
+  const why = `Run again with nothing pinned${but}, the agent failed ${rateText(free)} times${same} (${intervalText(rateOf(free))}).`
   return { verdict: 'no attributable step', why }
 }

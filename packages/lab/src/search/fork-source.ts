@@ -32,6 +32,8 @@ export interface Fork {
   readonly outcome: ForkOutcome
   /** Comparable with `ForkSource.recorded`; `undefined` for a step that did not happen. */
   readonly values: readonly (StepValue | undefined)[]
+  /** True if it ended with the uncaught error of the failed run. */
+  readonly repeatsError?: boolean
   /** Number of pinned steps that got their recorded answer although their request had changed. */
   readonly forced?: number
   /** True if the result comes from an earlier search. */
@@ -49,6 +51,8 @@ export interface ForkSource {
   readonly recorded: readonly StepValue[]
   /** Inputs of the run besides its steps, in order of first use; empty if none could matter. */
   readonly ambient: readonly AmbientInput[]
+  /** Names of inputs that every fork gets as recorded (default: none). */
+  readonly alwaysPinned?: readonly string[]
   /** Maximum number of concurrent forks (default: 1). */
   readonly concurrency?: number
   /** True if a coalition always has the same result, so that one fork is enough. */

@@ -59,6 +59,8 @@ const MAYBE_WEAKER = Math.log(3)
 /** A cause that fails only 30 % of the time is unlikely to fail this many times in a row. */
 const MIN_ALONE = 3
 const MAX_ALONE = 60
+/** If the whole run always failed and a cause did not, both rates are compared over this many forks. */
+const KNOWN_FORKS = 10
 
 interface Proof {
   readonly isProven: boolean
@@ -167,7 +169,9 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   for (;;) {
     const odds = logOddsOfTwoRates(search.levels, whole, alone)
     if (odds >= WEAKER) return true
-    if (odds <= MAYBE_WEAKER) return false
+    const mayDiffer = whole.fails === whole.forks && alone.fails < alone.forks
+    const isKnown = Math.min(whole.forks, alone.forks) >= KNOWN_FORKS
+    if (odds <= MAYBE_WEAKER && (isKnown || !mayDiffer)) return false
     const fewer = whole.forks < alone.forks ? whole : alone
     if (fewer.forks >= MAX_ALONE || ledger.isExhausted(fewer)) return odds > PROBABLY_WEAKER
     await ledger.draw(fewer, fewer === whole ? 'anchor' : 'cause')
@@ -470,8 +474,10 @@ export async function learnCauses(search: Search): Promise<void> {
       continue
     }
     search.errorRate /= STRICTER_AGAIN
-    // With rates this clear, a contradiction is not due to chance, so do not learn again.
-    const isFinal = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
+    // With rates this clear, a contradiction is not due to chance, so do not learn again, unless a
+    // coalition had a third rate: then a bisection may have followed a lucky fork.
+    const isClear = search.levels.meanHigh >= 0.96 && search.levels.meanLow <= 0.04
+    const isFinal = isClear && !search.ledger.hasChance
     search.reopenAll()
     if (isFinal) break
     if (!(await areStillSeparate(search))) return
@@ -583,7 +589,10 @@ async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Pro
     if (shared.length === 0) continue
     const cell = search.cell(shared)
     search.reopen(cell)
-    const ratio = await search.settle(cell, 'confirm', CONFIRMED)
+    // Only new forks count: by its earlier forks, the search took the shared steps for harmless.
+    const { fails, forks } = cell
+    const before = search.ledger.hasChance ? { fails, forks } : undefined
+    const ratio = await search.settle(cell, 'confirm', CONFIRMED, before)
     if (cell.forks > 0) search.conclude(cell, ratio > 0)
     if (ratio >= 0) return false
   }

@@ -26,6 +26,7 @@ export interface SeenFork {
   readonly draw: number
   readonly isFail: boolean
   readonly values: readonly (StepValue | undefined)[]
+  readonly repeatsError?: boolean | undefined
 }
 
 export interface LedgerCell {
@@ -220,7 +221,7 @@ export class Ledger {
     cell.forks++
     if (isFail) cell.fails++
     if (cell.fails > 0 && cell.fails < cell.forks) this.hasChance = true
-    cell.seen.push({ draw, isFail, values: fork.values })
+    cell.seen.push({ draw, isFail, values: fork.values, repeatsError: fork.repeatsError })
   }
 
   /** All coalitions, in the order in which they were tried. */

@@ -5,6 +5,7 @@ import {
   type BlameVerdict,
   type CauseSet,
   defined,
+  type Rate,
   type StepRole,
   type TestedRepair,
 } from '@retake/tape'
@@ -13,7 +14,7 @@ import type { Learned } from './learn-causes.js'
 import { passRateOf, rateOf } from './ledger.js'
 import { riskCurve } from './first-fail.js'
 import type { Search } from './search.js'
-import { minimalRepair, type StepSet } from './step-set.js'
+import { minimalRepair, type StepSet, union, without } from './step-set.js'
 
 export interface Conclusion {
   readonly verdict: BlameVerdict
@@ -39,7 +40,7 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
       : causes,
     steps: search.everyStep.map((step) => blamedStep(search, step)),
     ambient: source.ambient,
-    ...defined({ race, repair }),
+    ...defined({ race, repair, cleared: clearedRate(search) }),
     ...(first && {
       decisionStep: search.labelOf(learned?.raisedRisk?.step ?? first[0]!),
       commitStep: search.labelOf(first.at(-1)!),
@@ -56,6 +57,18 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
     forks: ledger.forkCounts(),
     notes: [...search.notes, ...(learned ? notesOn(search, learned) : [])],
   }
+}
+
+/** The test that cleared all clear steps together. */
+function clearedRate(search: Search): Rate | undefined {
+  const { learned, ambientCause } = search
+  const cell =
+    learned === undefined
+      ? ambientCause && search.ambientFreeCell
+      : learned.clearsOthers
+        ? search.cell(without(search.everyStep, union(learned.named(), learned.followers())))
+        : undefined
+  return cell && cell.forks > 0 ? rateOf(cell) : undefined
 }
 
 /** Causes among the steps; none while they may follow from ambient inputs. */

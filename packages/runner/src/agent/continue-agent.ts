@@ -441,8 +441,9 @@ export function endTape(file: string, signal: NodeJS.Signals, isResumed = false)
 }
 
 /**
- * The recorded environment with current secrets. Also current: variables that the run did not read,
- * and those that a blame fork does not pin.
+ * The recorded environment with current secrets and the given changes. Also current: variables that
+ * the run did not read, and those that a blame fork does not pin. Changes do not apply to those that
+ * it pins.
  */
 function liveEnvironment(
   tape: Tape,
@@ -453,8 +454,7 @@ function liveEnvironment(
   const env: NodeJS.ProcessEnv = withSurroundings(process.env, recorded)
   const missing: string[] = []
   const ambient = plan.pinned?.ambient
-  const isLive = (name: string): boolean =>
-    ambient?.variables.includes(name) === false && process.env[name] !== undefined
+  const isLive = (name: string): boolean => ambient?.variables.includes(name) === false
   for (const { name, value: read, isSecret } of environmentOnTape(tape).values()) {
     const value = isSurrounding(name)
       ? (recorded[name] ?? null)
@@ -473,7 +473,8 @@ function liveEnvironment(
   const sends = plan.tail === 'live' && plan.live?.refuse !== 'everything'
   const needsKeys = sends && plan.pinned?.simulator === undefined
   if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)
-  return { ...env, ...changes }
+  const changed = Object.entries(changes).filter(([name]) => ambient === undefined || isLive(name))
+  return { ...env, ...Object.fromEntries(changed) }
 }
 
 const IS_KEY = /api_?key|access_?key|auth_?token/i

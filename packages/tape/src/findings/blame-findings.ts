@@ -20,6 +20,8 @@ export interface BlameFindings {
   readonly race?: BlameRace
   /** A change that was tested and passed. Missing if none was tested. */
   readonly repair?: TestedRepair
+  /** How often the run fails with only the clear steps pinned; missing if no test cleared them. */
+  readonly cleared?: Rate
   /** Where the failure was decided, and from where it was unavoidable; often the same step. */
   readonly decisionStep?: string
   readonly commitStep?: string
@@ -58,6 +60,8 @@ export interface AmbientInput {
   readonly name: string
   /** Recorded value as text, if it is short and not a secret. */
   readonly value?: string
+  /** Its value while it is not pinned, if that is known. */
+  readonly now?: string
   /** Where it is read, for example `agent.ts:31`. */
   readonly site?: string
   readonly step?: string

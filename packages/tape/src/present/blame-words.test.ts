@@ -109,15 +109,31 @@ test('names of nearly all steps are not listed', () => {
 
 test('a repair is shown with its pass rate', () => {
   expect(repairSentence(sampleFindings())).toBe(
-    'If steps 2 and 7 had answered otherwise, the run would have passed 8 of 8 times (56–100 %).',
+    'With steps 2 and 7 asked again, the run passed 8 of 8 times (56–100 %).',
   )
   const rate = { passes: 10, forks: 10, low: 0.66, high: 1 }
   const repair = { steps: [], ambient: [0], pinned: '1–11', rate }
   expect(repairSentence(sampleFindings({ repair, ambient: [rules] }))).toBe(
-    'If the file prompts/rules.json (missing) had been different, the run would have passed 10 of 10 times (66–100 %).',
+    'With the file prompts/rules.json (missing) as it is now, the run passed 10 of 10 times (66–100 %).',
   )
   expect(repairSentence({ ...sampleFindings(), repair: { ...repair, rate: NOT_RUN } })).toContain(
     'was not run',
+  )
+})
+
+test('a repair names how its steps were answered, and the values of a variable', () => {
+  const steps = sampleFindings().steps.map((step) => ({
+    ...step,
+    intervention: 'sibling' as const,
+  }))
+  expect(repairSentence(sampleFindings({ steps }), () => 'as in run r1, which passed')).toContain(
+    'With steps 2 and 7 answered as in run r1, which passed, the run passed 8 of 8 times',
+  )
+  const mode = { kind: 'environment', name: 'MODE', value: 'strict', now: 'not set' } as const
+  const rate = { passes: 4, forks: 4, low: 0.4, high: 1 }
+  const repair = { steps: [], ambient: [0], pinned: '', rate }
+  expect(repairSentence(sampleFindings({ repair, ambient: [mode] }))).toBe(
+    'With MODE not set instead of strict, the run passed 4 of 4 times (40–100 %).',
   )
 })
 

@@ -199,20 +199,73 @@ function noStepSentence({ findings, nameOf }: NamedFindings): string {
   return `No step explains this failure: look at the prompt and the code${which}.`
 }
 
-/** The tested repair, and how often it passed; undefined if none was tested. */
-export function repairSentence(findings: BlameFindings): string | undefined {
+/** What was done in the tested repair, and how often it passed; undefined if none was tested. */
+export function repairSentence(
+  findings: BlameFindings,
+  freeOf?: NamedFindings['freeOf'],
+): string | undefined {
   const { repair } = findings
   if (repair === undefined) return undefined
   const { steps, ambient = [], rate } = repair
-  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? []).map(ambientText)
-  const changed = [...(steps.length === 0 ? [] : [stepsText(steps, findings)]), ...inputs]
-  const otherwise = steps.length === 0 ? 'been different' : 'answered otherwise'
-  if (rate.forks === 0) return `To repair: ${listText(changed)}. That was not run.`
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? [])
+  if (rate.forks === 0) {
+    const all = [
+      ...(steps.length === 0 ? [] : [stepsText(steps, findings)]),
+      ...inputs.map(ambientText),
+    ]
+    return `To repair: ${listText(all)}. That was not run.`
+  }
   const often = `${count(rate.passes)} of ${count(rate.forks)} times (${intervalText(rate)})`
-  return `If ${listText(changed)} had ${otherwise}, the run would have passed ${often}.`
+  const done = [...answeredTexts(steps, findings, freeOf), ...inputs.map(liveText)]
+  return `With ${listText(done)}, the run passed ${often}.`
 }
 
-const listText = (parts: readonly string[]): string =>
+/** How the steps of a repair were answered: `step 3 asked again`, `step 5 answered as in run …`. */
+function answeredTexts(
+  labels: readonly string[],
+  findings: BlameFindings,
+  freeOf: NamedFindings['freeOf'],
+): string[] {
+  const byAnswer = new Map<string, string[]>()
+  for (const label of labels) {
+    const { intervention } = findings.steps.find((step) => step.label === label) ?? {}
+    const free = freeOf?.(label)
+    const answer =
+      intervention === undefined || intervention === 'live'
+        ? 'asked again'
+        : intervention === 'field' && free !== undefined
+          ? `answered ${free}`
+          : ANSWERED[intervention](free)
+    byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), label])
+  }
+  return [...byAnswer].map(([answer, steps]) => `${stepsText(steps, findings)} ${answer}`)
+}
+
+const ANSWERED: Readonly<Record<StepIntervention, (free: string | undefined) => string>> = {
+  live: () => 'asked again',
+  given: () => 'answered as --free says',
+  sibling: (free) => `answered ${free ?? 'as in a run that passed'}`,
+  recorded: (free) => `answered ${free ?? 'as in another run'}`,
+  simulated: (free) => `answered ${free ?? 'by the simulator'}`,
+  neutral: () => 'saying nothing',
+  empty: () => 'returning nothing',
+  error: () => 'failing',
+  field: () => 'answered with another value in one field',
+  pinned: () => 'answered as recorded',
+}
+
+/** An input that is not as recorded: `PARCEL_MODE not set instead of strict`, `the clock … live`. */
+function liveText(input: AmbientInput): string {
+  const { kind, name, value, now } = input
+  return kind === 'environment' && now !== undefined
+    ? `${name} ${now} instead of ${value ?? 'as recorded'}`
+    : kind === 'order'
+      ? 'answers in another order'
+      : `${ambientText(input)} as it is now`
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listText = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 
 /** Longer lists of steps are written as ranges. */
