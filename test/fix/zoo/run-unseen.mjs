@@ -102,6 +102,40 @@ export async function wrongOutputs(animal, files, cases = allCases(animal)) {
   }
 }
 
+/** The patches that a scripted model proposes for a single failed run, first one first. */
+export async function patchesOf(animal, kind) {
+  const before = filesOf(animal)
+  const project = await makeProject({ ...OTHER_FILES, ...before })
+  try {
+    const { stdout } = await runPlain(animal, project.folder, animal.failing)
+    const variants = patchVariants(
+      kind,
+      animal,
+      {
+        before,
+        fixed: applyEdits(before, animal.fix ?? []),
+        edited: (edits) => applyEdits(before, edits),
+        failedOutput: stdout,
+      },
+      { folder: join(project.outer, 'outside'), url: 'http://127.0.0.1:9' },
+    )
+    const start = UNSEEN.indexOf(animal) % Math.max(1, variants.length)
+    return [...variants.slice(start), ...variants.slice(0, start)]
+  } finally {
+    await project.remove()
+  }
+}
+
+/** The failed input with these files: its exit code, and if the oracle for a single run is content. */
+export async function runFailing(animal, files) {
+  const [wrong] = await wrongOutputs(animal, files, [animal.failing])
+  const broken = await wrongOutputs(animal, filesOf(animal), [animal.failing])
+  const code = wrong?.code ?? 0
+  // Where the broken agent ends with an error, nobody gives an oracle.
+  const isPassing = broken[0]?.code === 0 ? wrong === undefined : code === 0
+  return { isPassing, code }
+}
+
 /** Problems of an animal itself. */
 export async function checkUnseen(animal) {
   const { failing, sibling, passing, hidden, expect, fix = [], partial } = animal
