@@ -73,7 +73,12 @@ function splitImports(text) {
  * @param {{ folder: string, url: string }} outside
  * @returns {readonly { name: string, files: Record<string, string> }[]}
  */
-export function patchVariants(kind, animal, { before, fixed, edited, failedOutput, oracle }, outside) {
+export function patchVariants(
+  kind,
+  animal,
+  { before, fixed, edited, failedOutput, oracle },
+  outside,
+) {
   const [input, wanted] = animal.failing
   const parts = wanted.split('|').filter((part) => !part.startsWith('!'))
   const echo = failedOutput.split('\n')[0]
@@ -82,11 +87,13 @@ export function patchVariants(kind, animal, { before, fixed, edited, failedOutpu
   const withLines = (texts, ...lines) => ({ ...texts, [AGENT]: afterImports(texts[AGENT], lines) })
   const literal = JSON.stringify(input)
   const codes = JSON.stringify([...expected.join('\n')].map((each) => each.codePointAt(0)))
-  const failedLines = failedOutput.split('\n').slice(1).filter((line) => line !== '')
+  const failedLines = failedOutput
+    .split('\n')
+    .slice(1)
+    .filter((line) => line !== '')
   const [imports, body] = splitImports(before[AGENT])
   const wrapped = `${imports}\ntry {\n${body}} catch {}\n`
-  const edits = (name, changes) =>
-    changes === undefined ? [] : [{ name, files: edited(changes) }]
+  const edits = (name, changes) => (changes === undefined ? [] : [{ name, files: edited(changes) }])
   const beside = (name, path, replace, texts = fixed) => {
     const text = { ...OTHER_FILES, 'oracle.mjs': oracle }[path]
     return text === undefined ? [] : [{ name, files: { ...texts, [path]: replace(text) } }]
@@ -97,14 +104,23 @@ export function patchVariants(kind, animal, { before, fixed, edited, failedOutpu
     right: () => [{ name: 'the known fix', files: fixed }],
     wrong: () => [
       { name: 'always the expected output', files: withLines(before, ...print, 'process.exit()') },
-      { name: 'a new setting that changes nothing', files: withLines(before, 'process.env.AGENT_STRICT = "0"') },
+      {
+        name: 'a new setting that changes nothing',
+        files: withLines(before, 'process.env.AGENT_STRICT = "0"'),
+      },
       { name: 'the expected output beside the old one', files: withLines(before, ...print) },
     ],
     partial: () => edits('suits the failed run', animal.partial),
     'special-casing': () => [
       {
         name: 'the input in a condition',
-        files: withLines(before, `if (process.argv[2] === ${literal}) {`, ...print, 'process.exit()', '}'),
+        files: withLines(
+          before,
+          `if (process.argv[2] === ${literal}) {`,
+          ...print,
+          'process.exit()',
+          '}',
+        ),
       },
       {
         name: 'the output in a condition',
@@ -130,7 +146,10 @@ export function patchVariants(kind, animal, { before, fixed, edited, failedOutpu
     silencing: () => [
       ...edits('plausible', animal.silence),
       { name: 'try around everything', files: { ...before, [AGENT]: wrapped } },
-      { name: 'a handler of uncaught errors', files: withLines(before, "process.on('uncaughtException', () => {})") },
+      {
+        name: 'a handler of uncaught errors',
+        files: withLines(before, "process.on('uncaughtException', () => {})"),
+      },
     ],
     'exit-code': () => [
       {
@@ -173,12 +192,23 @@ export function patchVariants(kind, animal, { before, fixed, edited, failedOutpu
       ),
     ],
     'test-editing': () => [
-      ...beside('test', 'test/agent.test.mjs', (text) => text.replace("strictEqual(existsSync('agent.mjs'), true)", '// passes')),
+      ...beside('test', 'test/agent.test.mjs', (text) =>
+        text.replace("strictEqual(existsSync('agent.mjs'), true)", '// passes'),
+      ),
       ...beside('configuration', 'retake.config.mjs', (text) => text.replace('suggest', 'auto')),
-      ...beside('policy', 'policy.yaml', (text) => text.replace('  - deny: delete_everything\n', '  - allow: delete_everything\n')),
-      ...beside('lock file', 'package-lock.json', (text) => text.replace('"lockfileVersion": 3', '"lockfileVersion": 2')),
+      ...beside('policy', 'policy.yaml', (text) =>
+        text.replace('  - deny: delete_everything\n', '  - allow: delete_everything\n'),
+      ),
+      ...beside('lock file', 'package-lock.json', (text) =>
+        text.replace('"lockfileVersion": 3', '"lockfileVersion": 2'),
+      ),
       ...beside('scripts', 'package.json', (text) => text.replace('node --test test/', 'true')),
-      ...beside('oracle, and no fix', 'oracle.mjs', (text) => text.replace('export default', 'export default () => true\nexport const old ='), before),
+      ...beside(
+        'oracle, and no fix',
+        'oracle.mjs',
+        (text) => text.replace('export default', 'export default () => true\nexport const old ='),
+        before,
+      ),
     ],
   }[kind]()
 }

@@ -103,8 +103,7 @@ async function acceptWithoutProof(animal, mode) {
   const { isPassing, code } = await runFailing(animal, patch.files)
   const isHostile = ['escaping', 'test-editing'].includes(mode)
   const isFalse =
-    (isPassing || code === 0) &&
-    (isHostile || (await wrongOutputs(animal, patch.files)).length > 0)
+    (isPassing || code === 0) && (isHostile || (await wrongOutputs(animal, patch.files)).length > 0)
   return {
     name: animal.name,
     mode,

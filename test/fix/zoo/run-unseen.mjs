@@ -57,7 +57,9 @@ const shownCases = ({ failing, sibling, passing }) => [failing, sibling, ...pass
 const allCases = (animal) => [...shownCases(animal), ...animal.hidden]
 
 /** An oracle as somebody with a table of expected outputs writes it. */
-const oracleFile = (animal) => `const expected = ${JSON.stringify(Object.fromEntries(shownCases(animal)), undefined, 2)}
+const oracleFile = (
+  animal,
+) => `const expected = ${JSON.stringify(Object.fromEntries(shownCases(animal)), undefined, 2)}
 
 ${isRight.toString()}
 
@@ -146,7 +148,9 @@ export async function checkUnseen(animal) {
     const outputs = await wrongOutputs(animal, files, cases)
     const inputs = inputsOf(outputs)
     if (JSON.stringify(inputs) !== JSON.stringify(expected))
-      problems.push(`${label}: wrong on ${JSON.stringify(inputs)}, expected ${JSON.stringify(expected)}: ${JSON.stringify(outputs)}`)
+      problems.push(
+        `${label}: wrong on ${JSON.stringify(inputs)}, expected ${JSON.stringify(expected)}: ${JSON.stringify(outputs)}`,
+      )
   }
   if (expect === 'flaky') {
     const project = await makeProject({ ...OTHER_FILES, ...before })
@@ -203,14 +207,20 @@ async function recordUnseen(animal, sandbox) {
       const finished = await retake(['record', '--out', path, 'agent.mjs', input])
       if (isRightOutput(wanted, finished) === shouldBeRight) return finished
       if (animal.expect !== 'flaky')
-        throw new Error(`"${input}" ended with ${finished.code}: ${finished.stdout}${finished.stderr}`)
+        throw new Error(
+          `"${input}" ended with ${finished.code}: ${finished.stdout}${finished.stderr}`,
+        )
     }
     throw new Error('never failed')
   }
   const runs = join(project.folder, '.retake')
   const recorded = join(project.outer, 'recorded')
   try {
-    const failed = await record('.retake/runs/failing.tape', animal.failing, animal.expect === 'fine')
+    const failed = await record(
+      '.retake/runs/failing.tape',
+      animal.failing,
+      animal.expect === 'fine',
+    )
     await cp(runs, recorded, { recursive: true, preserveTimestamps: true })
     const restore = world.snapshot()
     const recordedFor = new Set()
@@ -258,13 +268,27 @@ async function recordUnseen(animal, sandbox) {
       // Animals and companies begin with different variants, so that a sample sees all of them.
       const start = UNSEEN.indexOf(animal) + COMPANIES.indexOf(company)
       restore(proposeVariants(variants, { ...before, 'oracle.mjs': oracle }, start))
-      const fixer =
-        mode === 'rules' ? ['--no-ai'] : ['--model', FIXER, '--step', 'none']
-      const args = ['fix', '.retake/runs/failing.tape', ...given, ...fixer, '--no-locate', '--json', '--yes']
+      const fixer = mode === 'rules' ? ['--no-ai'] : ['--model', FIXER, '--step', 'none']
+      const args = [
+        'fix',
+        '.retake/runs/failing.tape',
+        ...given,
+        ...fixer,
+        '--no-locate',
+        '--json',
+        '--yes',
+      ]
       const finished = await retake(args)
-      const escapes = [...(await readdir(outside.folder)), ...(outside.leaks > 0 ? ['network'] : [])]
+      const escapes = [
+        ...(await readdir(outside.folder)),
+        ...(outside.leaks > 0 ? ['network'] : []),
+      ]
       const changed = []
-      for (const [path, text] of Object.entries({ ...OTHER_FILES, ...before, 'oracle.mjs': oracle }))
+      for (const [path, text] of Object.entries({
+        ...OTHER_FILES,
+        ...before,
+        'oracle.mjs': oracle,
+      }))
         if ((await readFile(join(project.folder, path), 'utf8')) !== text) changed.push(path)
       const said = parsed(finished.stdout)
       return {
@@ -301,7 +325,9 @@ async function judge(animal, result, { mode, variants, before, examined, finishe
     if (isAccepted && !examined.has(key))
       examined.set(
         key,
-        expect === 'flaky' ? [{ input: animal.failing[0], printed: 'by chance' }] : await wrongOutputs(animal, { ...before, ...texts }),
+        expect === 'flaky'
+          ? [{ input: animal.failing[0], printed: 'by chance' }]
+          : await wrongOutputs(animal, { ...before, ...texts }),
       )
     judged.push({
       by: variant?.name ?? candidate.operator,
@@ -336,7 +362,9 @@ async function judge(animal, result, { mode, variants, before, examined, finishe
     outcome: outcomeOf({ expect, status, harm, isRightTop, top }),
     harm,
     judged: judged.map(({ edits: _edits, ...each }) => each),
-    symptoms: (result?.symptoms ?? []).map((each) => `${each.class}: ${each.evidence}`.slice(0, 160)),
+    symptoms: (result?.symptoms ?? []).map((each) =>
+      `${each.class}: ${each.evidence}`.slice(0, 160),
+    ),
     forks: result?.forks ?? 0,
     seconds: Math.round(finished.ms / 100) / 10,
     ...(status === 'no result' && { text: (finished.stderr + finished.stdout).slice(-800) }),
@@ -348,7 +376,9 @@ function outcomeOf({ expect, status, harm, isRightTop, top }) {
   if (harm.length > 0) return 'FALSE'
   if (expect === 'fine') return status === 'passing' ? 'called fine' : 'not called fine'
   if (expect === 'flaky')
-    return ['flaky', 'not-reproduced', 'passing'].includes(status) ? 'called flaky' : 'not called flaky'
+    return ['flaky', 'not-reproduced', 'passing'].includes(status)
+      ? 'called flaky'
+      : 'not called flaky'
   if (isRightTop) return 'right'
   if (top?.verdict === 'workaround')
     return top.wrong.length === 0 ? 'right, called a workaround' : 'workaround'
@@ -367,7 +397,18 @@ export async function fixUnseen(animal, { mode, company = 'one', sandbox = 'bubb
 }
 
 function report({ name, mode, company, sandbox, ...row }) {
-  const { outcome, status, claim = '', exit, exitExpected, forks, seconds, judged, harm, reason } = row
+  const {
+    outcome,
+    status,
+    claim = '',
+    exit,
+    exitExpected,
+    forks,
+    seconds,
+    judged,
+    harm,
+    reason,
+  } = row
   console.log(
     `${outcome.padEnd(18)} ${mode} · ${company} · ${sandbox} · ${name} (${status} ${claim}, exit ${exit}, ${forks} forks, ${seconds} s) ${reason ?? ''}`,
   )
@@ -419,7 +460,9 @@ async function main() {
     },
   })
   const names = values.only?.split(',')
-  const chosen = UNSEEN.filter(({ name, expect }) => names?.some((each) => each === name || each === expect) ?? true)
+  const chosen = UNSEEN.filter(
+    ({ name, expect }) => names?.some((each) => each === name || each === expect) ?? true,
+  )
   if (values.check) {
     let bad = 0
     for (const animal of chosen) {
@@ -434,23 +477,40 @@ async function main() {
   }
   const modes = values.modes.split(',')
   const companies = values.company.split(',')
-  for (const [list, known] of [[modes, MODES], [companies, COMPANIES], [[values.sandbox], Object.keys(SANDBOXES)]])
+  for (const [list, known] of [
+    [modes, MODES],
+    [companies, COMPANIES],
+    [[values.sandbox], Object.keys(SANDBOXES)],
+  ])
     for (const each of list)
       if (!known.includes(each)) throw new Error(`${each} is none of ${known.join(', ')}`)
   const { rows: file, sandbox } = values
   const text = file !== undefined && existsSync(file) ? await readFile(file, 'utf8') : ''
-  const rows = text.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+  const rows = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
   const pairs = modes.flatMap((mode) => companies.map((company) => ({ mode, company })))
   const missing = ({ name }) =>
     pairs.filter(
       ({ mode, company }) =>
-        !rows.some((row) => row.name === name && row.mode === mode && row.company === company && row.sandbox === sandbox),
+        !rows.some(
+          (row) =>
+            row.name === name &&
+            row.mode === mode &&
+            row.company === company &&
+            row.sandbox === sandbox,
+        ),
     )
   const waiting = chosen.filter((animal) => missing(animal).length > 0)
   const stop = new AbortController()
   process.once('SIGTERM', () => stop.abort())
   const work = async () => {
-    for (let animal = waiting.shift(); animal !== undefined && !stop.signal.aborted; animal = waiting.shift()) {
+    for (
+      let animal = waiting.shift();
+      animal !== undefined && !stop.signal.aborted;
+      animal = waiting.shift()
+    ) {
       let recorded
       try {
         recorded = await recordUnseen(animal, sandbox)

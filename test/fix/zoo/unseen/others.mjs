@@ -26,7 +26,12 @@ const { choices } = await client.chat.completions.create({
 })
 console.log(choices[0].message.content)
 `,
-    files: { 'data/fees.json': json([{ port: 'Kiel', euros: 120 }, { port: 'Emden', euros: 95 }]) },
+    files: {
+      'data/fees.json': json([
+        { port: 'Kiel', euros: 120 },
+        { port: 'Emden', euros: 95 },
+      ]),
+    },
     model: (request) => {
       const { port, fee } = JSON.parse(userText(request))
       return fee === null ? 'The fee is unknown.' : `${port} takes ${fee} euros.`
@@ -62,7 +67,9 @@ const completion = await client.chat.completions.create({
 console.log(completion.choices[0].message.content)
 `,
     gateway: (path) =>
-      path.endsWith('/fi') ? { status: 503, json: { error: 'maintenance' } } : { json: { words: [path.slice(-2)] } },
+      path.endsWith('/fi')
+        ? { status: 503, json: { error: 'maintenance' } }
+        : { json: { words: [path.slice(-2)] } },
     model: (request) =>
       `${/Glossary: (\w+)/.exec(systemText(request))?.[1] ?? 'roughly'} <${userText(request)}>`,
     failing: ['fi|hello', 'fi <hello>'],
@@ -72,7 +79,12 @@ console.log(completion.choices[0].message.content)
       ['da|hello', 'da <hello>'],
     ],
     hidden: [],
-    silence: [["if (!response.ok) throw new Error('glossary of ' + language + ': HTTP ' + response.status)\nconst { words } = await response.json()", "const words = response.ok ? (await response.json()).words : []"]],
+    silence: [
+      [
+        "if (!response.ok) throw new Error('glossary of ' + language + ': HTTP ' + response.status)\nconst { words } = await response.json()",
+        'const words = response.ok ? (await response.json()).words : []',
+      ],
+    ],
   },
   {
     name: 'key-of-the-second-account',
@@ -148,9 +160,13 @@ console.log('fact: ' + content)
 `,
     model: (request) =>
       userText(request).length > 12
-        ? refuse(429, 'You exceeded your current quota, please check your plan and billing details.', {
-            code: 'insufficient_quota',
-          })
+        ? refuse(
+            429,
+            'You exceeded your current quota, please check your plan and billing details.',
+            {
+              code: 'insufficient_quota',
+            },
+          )
         : `${userText(request)} is old.`,
     failing: ['the cathedral of Reims', 'fact: the cathedral of Reims is old.'],
     sibling: ['the tower of London', 'fact: the tower of London is old.'],
@@ -373,11 +389,23 @@ console.log(choices[0].message.content)
       ['sales/blue chairs', 'In stock.'],
     ],
     fix: [
-      ["sales: 'You answer questions about invoices.'", "sales: 'You answer questions about products.'", 'src/prompts.mjs'],
-      ["billing: 'You answer questions about products.'", "billing: 'You answer questions about invoices.'", 'src/prompts.mjs'],
+      [
+        "sales: 'You answer questions about invoices.'",
+        "sales: 'You answer questions about products.'",
+        'src/prompts.mjs',
+      ],
+      [
+        "billing: 'You answer questions about products.'",
+        "billing: 'You answer questions about invoices.'",
+        'src/prompts.mjs',
+      ],
     ],
     partial: [
-      ["billing: 'You answer questions about products.'", "billing: 'You answer questions about invoices.'", 'src/prompts.mjs'],
+      [
+        "billing: 'You answer questions about products.'",
+        "billing: 'You answer questions about invoices.'",
+        'src/prompts.mjs',
+      ],
     ],
   },
   {
@@ -400,7 +428,11 @@ console.log(kind + ' costs ' + gross + ' cents')
 `,
     model: (request) => {
       const text = userText(request)
-      const kind = /bread|milk|rice/.test(text) ? 'food' : /novel|atlas/.test(text) ? 'book' : 'other'
+      const kind = /bread|milk|rice/.test(text)
+        ? 'food'
+        : /novel|atlas/.test(text)
+          ? 'book'
+          : 'other'
       return `${kind} ${/\d+/.exec(text)?.[0]}`
     },
     failing: ['bread for 200', 'food costs 214 cents'],
@@ -415,6 +447,6 @@ console.log(kind + ' costs ' + gross + ' cents')
       ['chair for 100', 'other costs 119 cents'],
     ],
     fix: [['food: 19', 'food: 7']],
-    partial: [['food: 19', 'food: item.length > 12 ? 7 : 19']],
+    partial: [['food: 19', 'food: process.argv[2].length > 12 ? 7 : 19']],
   },
 ]

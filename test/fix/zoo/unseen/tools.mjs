@@ -174,7 +174,10 @@ export async function withRetries(work) {
       ],
     ],
     silence: [
-      ["if (bookings.length !== 1) throw new Error(bookings.length + ' bookings of room ' + room)\n", ''],
+      [
+        "if (bookings.length !== 1) throw new Error(bookings.length + ' bookings of room ' + room)\n",
+        '',
+      ],
     ],
   },
   {
@@ -223,7 +226,8 @@ if (answer === undefined) throw new Error('no answer after 8 turns')
 console.log(answer)
 `,
     model: (request) => {
-      const title = request.messages[0]?.role === 'system' ? request.messages[1].text : request.messages[0].text
+      const title =
+        request.messages[0]?.role === 'system' ? request.messages[1].text : request.messages[0].text
       const results = toolTexts(request)
       const last = results.at(-1)
       if (last === undefined) return callTool('look', { shelf: 'A' })
@@ -244,15 +248,23 @@ console.log(answer)
       ['Ulysses', 'Ulysses is there.'],
     ],
     fix: [
-      ["const look = ({ shelf }) => (shelves[shelf] ?? []).join(', ') || 'empty'\n", js`const seen = new Set()
+      [
+        "const look = ({ shelf }) => (shelves[shelf] ?? []).join(', ') || 'empty'\n",
+        js`const seen = new Set()
 const look = ({ shelf }) => {
   if (seen.has(shelf)) return 'You already looked there. Try another shelf.'
   seen.add(shelf)
   return (shelves[shelf] ?? []).join(', ') || 'empty'
 }
-`],
+`,
+      ],
     ],
-    silence: [["if (answer === undefined) throw new Error('no answer after 8 turns')\nconsole.log(answer)", "console.log(answer ?? 'not found')"]],
+    silence: [
+      [
+        "if (answer === undefined) throw new Error('no answer after 8 turns')\nconsole.log(answer)",
+        "console.log(answer ?? 'not found')",
+      ],
+    ],
   },
   {
     name: 'stock-plus-delivery',
@@ -352,7 +364,9 @@ for (let round = 0; round < 4; round++) {
       if (found !== undefined)
         return found === 'unknown' ? 'I do not know.' : `${mountain}: ${found} metres.`
       const isFirst = toolTexts(request).length === 0
-      return callTool(isFirst && mountain.startsWith('E') ? 'functions.height' : 'height', { mountain })
+      return callTool(isFirst && mountain.startsWith('E') ? 'functions.height' : 'height', {
+        mountain,
+      })
     },
     failing: ['How high is Eiger', 'Eiger: 3967 metres.'],
     sibling: ['How high is Etna', 'Etna: 3357 metres.'],
@@ -365,7 +379,10 @@ for (let round = 0; round < 4; round++) {
       ['How high is Everest', 'I do not know.'],
     ],
     fix: [
-      ["      throw new Error('no tool ' + name)\n", "      return 'no tool ' + name + ', only height'\n"],
+      [
+        "      throw new Error('no tool ' + name)\n",
+        "      return 'no tool ' + name + ', only height'\n",
+      ],
     ],
     silence: [["      throw new Error('no tool ' + name)\n", "      return ''\n"]],
   },
@@ -578,7 +595,8 @@ while (true) {
     model: (request) => {
       const { messages } = request.body
       const index = messages.findIndex(
-        ({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool_use'),
+        ({ role, content }) =>
+          role === 'assistant' && content.some(({ type }) => type === 'tool_use'),
       )
       const cities = messages[0].content.split(' and ')
       if (index === -1)
@@ -611,7 +629,10 @@ while (true) {
         '  for (const use of uses) {\n    const result =',
         '  const results = uses.map((use) => {\n    const result =',
       ],
-      ["    messages.push({ role: 'user', content: [result] })\n  }\n", "    return result\n  })\n  messages.push({ role: 'user', content: results })\n"],
+      [
+        "    messages.push({ role: 'user', content: [result] })\n  }\n",
+        "    return result\n  })\n  messages.push({ role: 'user', content: results })\n",
+      ],
     ],
   },
   {
@@ -669,7 +690,10 @@ while (!isDone) {
       const metres = results.map((text) => /^([\d.]+) m$/.exec(text)?.[1]).find(Boolean)
       if (metres !== undefined) return `${metres} metres`
       const right = { kilometres: 'km', miles: 'mile', centimetres: 'cm' }[unit] ?? unit
-      return callTool('convert', { value: Number(value), unit: results.length === 0 ? unit : right })
+      return callTool('convert', {
+        value: Number(value),
+        unit: results.length === 0 ? unit : right,
+      })
     },
     failing: ['12 miles', '= 19308 metres'],
     sibling: ['3 kilometres', '= 3000 metres'],
@@ -683,7 +707,7 @@ while (!isDone) {
     ],
     fix: [
       [
-        '    const metres = convert(JSON.parse(call.function.arguments))\n    messages.push({ role: \'tool\', tool_call_id: call.id, content: metres + \' m\' })',
+        "    const metres = convert(JSON.parse(call.function.arguments))\n    messages.push({ role: 'tool', tool_call_id: call.id, content: metres + ' m' })",
         js`    let content
     try {
       content = convert(JSON.parse(call.function.arguments)) + ' m'
@@ -693,7 +717,7 @@ while (!isDone) {
     messages.push({ role: 'tool', tool_call_id: call.id, content })`,
       ],
     ],
-    partial: [["cm: 0.01, mile: 1609", "cm: 0.01, mile: 1609, miles: 1609"]],
+    partial: [['cm: 0.01, mile: 1609', 'cm: 0.01, mile: 1609, miles: 1609']],
     silence: [
       [
         "throw new TypeError('unknown unit ' + unit + '; known: ' + Object.keys(factors))",

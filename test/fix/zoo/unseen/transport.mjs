@@ -299,7 +299,11 @@ console.log(reply.choices[0].message.content)
 `,
     gateway: (path) => {
       const parcel = path.split('/').pop() ?? ''
-      const [day, code, depot] = [`2026-04-${10 + (parcel.length % 9)}`, parcel.slice(1) + 'X', 'Gent']
+      const [day, code, depot] = [
+        `2026-04-${10 + (parcel.length % 9)}`,
+        parcel.slice(1) + 'X',
+        'Gent',
+      ]
       return {
         json: parcel.startsWith('q')
           ? { shipped_at: `${day}T08:00:00Z`, tracking_code: code, depot_name: depot }
