@@ -86,7 +86,7 @@ export function patchVariants(
   const print = expected.map((line) => `console.log(${JSON.stringify(line)})`)
   const withLines = (texts, ...lines) => ({ ...texts, [AGENT]: afterImports(texts[AGENT], lines) })
   const literal = JSON.stringify(input)
-  const codes = JSON.stringify([...expected.join('\n')].map((each) => each.codePointAt(0)))
+  const codes = JSON.stringify(Array.from(expected.join('\n'), (each) => each.codePointAt(0)))
   const failedLines = failedOutput
     .split('\n')
     .slice(1)

@@ -10,7 +10,7 @@
  * `node24` is Node 24 without bubblewrap. `--rows` appends lines, and skips those that the file has.
  */
 import { existsSync } from 'node:fs'
-import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-import { systemText, userText, wholeText } from '../animal.mjs'
+import { userText } from '../animal.mjs'
 import { js, json } from './source.mjs'
 
 /** Code around the model: promises, pages, dates, money, text. */

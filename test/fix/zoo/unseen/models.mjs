@@ -1,4 +1,4 @@
-import { callTool, refuse, systemText, toolTexts, userText, wholeText } from '../animal.mjs'
+import { callTool, refuse, toolTexts, userText, wholeText } from '../animal.mjs'
 import { js, json } from './source.mjs'
 
 /** Conversations and settings of models. */

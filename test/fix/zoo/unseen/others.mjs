@@ -1,4 +1,4 @@
-import { callTool, refuse, systemText, toolTexts, userText, wholeText } from '../animal.mjs'
+import { callTool, refuse, systemText, toolTexts, userText } from '../animal.mjs'
 import { js, json } from './source.mjs'
 
 /** Agents that no edit can fix, that are fine, that fail by chance, and bugs that no rule is promised for. */

@@ -1,5 +1,5 @@
-import { callTool, refuse, systemText, toolTexts, userText } from '../animal.mjs'
-import { js, json } from './source.mjs'
+import { callTool, refuse, toolTexts, userText } from '../animal.mjs'
+import { js } from './source.mjs'
 
 /** Tools and writes. */
 

@@ -1,5 +1,5 @@
-import { callTool, refuse, systemText, toolTexts, userText } from '../animal.mjs'
-import { js, json } from './source.mjs'
+import { refuse, userText } from '../animal.mjs'
+import { js } from './source.mjs'
 
 /** What arrives from elsewhere: too late, too early, in another shape. */
 
