@@ -339,6 +339,7 @@ async function judge(animal, result, { mode, variants, before, examined, finishe
       losses: evidence?.losses,
       attempts: evidence?.attempts,
       probes: evidence?.probes,
+      literals: evidence?.literals,
       ...(isAccepted && { wrong: examined.get(key), edits: candidate.edits }),
     })
   }

@@ -125,7 +125,7 @@ const { content } = await new Anthropic().messages.create({
 })
 const { guest, room } = JSON.parse(content[0].text)
 const confirmation = await withRetries(() => book(guest, room))
-console.log('confirmed ' + confirmation)
+console.log('confirmed ' + confirmation + ', bookings: ' + bookings.length)
 if (bookings.length !== 1) throw new Error(bookings.length + ' bookings of room ' + room)
 `,
     files: {
@@ -154,15 +154,15 @@ export async function withRetries(work) {
       const [, guest, room] = /(\w+) wants (\d+)/.exec(userText(request)) ?? []
       return JSON.stringify({ guest, room: Number(room) })
     },
-    failing: ['Kim wants 312', 'confirmed Kim-312'],
-    sibling: ['Lou wants 401', 'confirmed Lou-401'],
+    failing: ['Kim wants 312', 'confirmed Kim-312, bookings: 1'],
+    sibling: ['Lou wants 401', 'confirmed Lou-401, bookings: 1'],
     passing: [
-      ['Max wants 12', 'confirmed Max-12'],
-      ['Ned wants 299', 'confirmed Ned-299'],
+      ['Max wants 12', 'confirmed Max-12, bookings: 1'],
+      ['Ned wants 299', 'confirmed Ned-299, bookings: 1'],
     ],
     hidden: [
-      ['Ola wants 300', 'confirmed Ola-300'],
-      ['Pam wants 101', 'confirmed Pam-101'],
+      ['Ola wants 300', 'confirmed Ola-300, bookings: 1'],
+      ['Pam wants 101', 'confirmed Pam-101, bookings: 1'],
     ],
     fix: [
       [
