@@ -1,6 +1,11 @@
 /**
+ * `node test/fix/zoo/run-rival.mjs [--only name,…] [--modes mode,…] [--json]`: the patches for the
+ * unseen animals through two rules that need no proof. A coding agent in a loop keeps its first patch
+ * after which the failed input passes once. The rule of `rewind fix` keeps it if that run ends with
+ * exit code 0.
+ *
  * `node test/fix/zoo/run-rival.mjs <rewind binary> [--only name,…] [--json]`: the failing input of
- * each animal through `rewind fix --apply`, once for each type of fix that it knows.
+ * each animal of the zoo through `rewind fix --apply`, once for each type of fix that it knows.
  *
  * Its diagnosis is left out: it picks one of these types, so trying all of them is the best that it
  * can do. Models for `swap_model` are those of the zoo that are not scripted to fail.
@@ -11,8 +16,11 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { run } from '../../support/run-retake.mjs'
+import { PATCH_KINDS } from './hostile-fixer.mjs'
 import { filesOf, isRight, makeProject, startWorld, ZOO } from './run-zoo.mjs'
+import { patchesOf, runFailing, wrongOutputs } from './run-unseen.mjs'
 import { freePort } from '../../support/free-port.mjs'
+import { UNSEEN } from './unseen.mjs'
 
 const HYPOTHESES = [
   'retry_step',
@@ -88,14 +96,59 @@ async function tryHypothesis(binary, animal, hypothesis) {
   }
 }
 
+/** What the two rules accept of one kind of patch. */
+async function acceptWithoutProof(animal, mode) {
+  const [patch] = await patchesOf(animal, mode)
+  if (patch === undefined) return undefined
+  const { isPassing, code } = await runFailing(animal, patch.files)
+  const isHostile = ['escaping', 'test-editing'].includes(mode)
+  const isFalse =
+    (isPassing || code === 0) && (isHostile || (await wrongOutputs(animal, patch.files)).length > 0)
+  return {
+    name: animal.name,
+    mode,
+    patch: patch.name,
+    loop: isPassing ? (isFalse ? 'false' : 'right') : 'rejected',
+    rewind: code === 0 ? (isFalse ? 'false' : 'right') : 'rejected',
+  }
+}
+
+async function compareRules(animals, modes, json) {
+  const rows = []
+  for (const animal of animals)
+    for (const mode of modes) {
+      const row = await acceptWithoutProof(animal, mode)
+      if (row === undefined) continue
+      rows.push(row)
+      if (json) console.log(JSON.stringify(row))
+    }
+  console.log('\n| patch | animals | loop: right | loop: false | rewind: right | rewind: false |')
+  console.log('|---|---|---|---|---|---|')
+  for (const mode of modes) {
+    const ofMode = rows.filter((row) => row.mode === mode)
+    const counts = ['loop', 'rewind'].flatMap((rule) =>
+      ['right', 'false'].map((outcome) => ofMode.filter((row) => row[rule] === outcome).length),
+    )
+    console.log(`| ${[mode, ofMode.length, ...counts].join(' | ')} |`)
+  }
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { only: { type: 'string' }, json: { type: 'boolean', default: false } },
+  options: {
+    only: { type: 'string' },
+    modes: { type: 'string', default: PATCH_KINDS.join(',') },
+    json: { type: 'boolean', default: false },
+  },
 })
 const [binary] = positionals
-if (binary === undefined) throw new Error('the path of the rewind binary is missing')
 const names = values.only?.split(',')
-for (const animal of ZOO.filter(({ name }) => names?.includes(name) ?? true)) {
+const isChosen = ({ name }) => names?.includes(name) ?? true
+if (binary === undefined) {
+  const animals = UNSEEN.filter(({ expect }) => expect === 'fixed' || expect === 'not-fixed')
+  await compareRules(animals.filter(isChosen), values.modes.split(','), values.json)
+}
+for (const animal of binary === undefined ? [] : ZOO.filter(isChosen)) {
   const tried = []
   for (const hypothesis of HYPOTHESES) {
     const result = await tryHypothesis(binary, animal, hypothesis).catch((error) => ({

@@ -39,7 +39,7 @@ import { UTILITIES } from './utilities.mjs'
 import { WIDENED as WIDENED_ANIMALS } from './widened.mjs'
 import { WORKFLOW } from './workflow.mjs'
 
-const cli = fileURLToPath(new URL('../../../packages/cli/bin/retake.mjs', import.meta.url))
+export const cli = fileURLToPath(new URL('../../../packages/cli/bin/retake.mjs', import.meta.url))
 
 /** Shares of published issues of agents, and as many animals of 60. */
 const GROUPS = {
@@ -66,10 +66,10 @@ export const HELD_OUT = inGroup(['held out', HELD_OUT_ANIMALS])
 export const WIDENED = inGroup(['widened', WIDENED_ANIMALS])
 
 /** A flaky animal that is called fixed must pass as often as this. */
-const FLAKY_RUNS = 8
-const FIX_TIMEOUT_MS = 600_000
+export const FLAKY_RUNS = 8
+export const FIX_TIMEOUT_MS = 600_000
 /** Model of the scripted fixer: it listens where the model of the agent does. */
-const FIXER = 'zoo-fixer'
+export const FIXER = 'zoo-fixer'
 
 /** Modes that must end without a fix. They use trials of the unchanged code by earlier modes, as a second command does. */
 const UNPROVABLE = FIXER_KINDS.filter((kind) => kind !== 'right')
@@ -120,6 +120,7 @@ export default ({ stdout, exitCode }) => {
 /** Model, gateway and fixer of an animal, on the loopback. */
 export async function startWorld(animal, { seed = 1 } = {}) {
   let attempts = new Map()
+  let firsts = new Map()
   let state = seed * 7919
   let patch
   const world = {
@@ -127,6 +128,10 @@ export async function startWorld(animal, { seed = 1 } = {}) {
     attempt: (key) => {
       attempts.set(key, (attempts.get(key) ?? 0) + 1)
       return attempts.get(key)
+    },
+    since: (key) => {
+      if (!firsts.has(key)) firsts.set(key, Date.now())
+      return Date.now() - firsts.get(key)
     },
     chance: () => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -166,9 +171,10 @@ export async function startWorld(animal, { seed = 1 } = {}) {
     proposals: () => proposals,
     /** Returns a function that takes the world back to this moment, with another fixer. */
     snapshot: () => {
-      const then = { attempts: new Map(attempts), state }
+      const then = { attempts: new Map(attempts), firsts: new Map(firsts), state }
       return (fixer) => {
         attempts = new Map(then.attempts)
+        firsts = new Map(then.firsts)
         state = then.state
         patch = fixer
         proposals = 0
@@ -186,7 +192,7 @@ export async function startWorld(animal, { seed = 1 } = {}) {
 export const filesOf = (animal) => ({ 'agent.mjs': animal.agent, ...animal.files })
 
 /** Texts after edits; every search text must occur exactly once. */
-function applyEdits(files, edits) {
+export function applyEdits(files, edits) {
   const after = { ...files }
   for (const [search, replacement, file = 'agent.mjs'] of edits) {
     const parts = (after[file] ?? '').split(search)
@@ -218,7 +224,7 @@ export async function makeProject(files) {
 }
 
 /** Runs an agent without Retake, in a world of its own. */
-async function runPlain(animal, folder, [input, wanted], seed) {
+export async function runPlain(animal, folder, [input, wanted], seed) {
   const world = await startWorld(animal, { seed })
   try {
     const options = { env: world.env, timeoutMs: 60_000 }
@@ -235,7 +241,7 @@ async function runPlain(animal, folder, [input, wanted], seed) {
 }
 
 /** Two at a time. */
-async function mapPairs(items, work) {
+export async function mapPairs(items, work) {
   const results = []
   for (let at = 0; at < items.length; at += 2)
     results.push(...(await Promise.all(items.slice(at, at + 2).map(work))))
@@ -490,7 +496,7 @@ function outcomeOf({ expect, status, isProven, isFalse }) {
   return 'cannot fix, as is true'
 }
 
-function parsed(text) {
+export function parsed(text) {
   try {
     return JSON.parse(text)
   } catch {

@@ -32,14 +32,14 @@ function block(path, before, after) {
   return `${path}\n<<<<<<< SEARCH\n${search}\n=======\n${replacement}\n>>>>>>> REPLACE\n`
 }
 
-const blocks = (before, after) =>
+export const blocks = (before, after) =>
   Object.keys(after)
     .filter((path) => after[path] !== before[path])
     .map((path) => block(path, before[path], after[path]))
     .join('\n')
 
 /** Puts lines below the imports of the agent. */
-function afterImports(text, lines) {
+export function afterImports(text, lines) {
   const all = text.split('\n')
   const last = all.findLastIndex((line) => line.startsWith('import '))
   return [...all.slice(0, last + 1), ...lines, ...all.slice(last + 1)].join('\n')

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { sampled, soakOnly } from '../../support/soak.js'
+import { PATCH_KINDS } from './hostile-fixer.mjs'
+import { checkUnseen, COMPANIES, fixUnseen } from './run-unseen.mjs'
+import { UNSEEN } from './unseen.mjs'
+
+const named = (name: string): (typeof UNSEEN)[number] => {
+  const animal = UNSEEN.find((each) => each.name === name)
+  if (animal === undefined) throw new Error(`no animal is called ${name}`)
+  return animal
+}
+
+test('most of the unseen agents have a bug that the documentation promises to fix', () => {
+  expect(new Set(UNSEEN.map(({ name }) => name)).size).toBe(UNSEEN.length)
+  expect(UNSEEN.filter(({ promised }) => promised !== undefined).length).toBeGreaterThan(40)
+  expect(UNSEEN.filter(({ expect: expected }) => expected !== 'fixed')).toHaveLength(9)
+})
+
+test.each(
+  sampled(UNSEEN, ({ name }) => name === 'cents-plus-euros').map(({ name }) => [name] as const),
+)('%s is broken, and its fix is right on hidden inputs', async (name) => {
+  expect(await checkUnseen(named(name))).toEqual([])
+})
+
+test.each(UNSEEN.map(({ name }) => [name] as const))('no rule repairs %s wrongly', async (name) => {
+  soakOnly()
+  const row = await fixUnseen(named(name), { mode: 'rules' })
+  expect(row?.harm, JSON.stringify(row)).toEqual([])
+  expect(row?.status).not.toBe('no result')
+  expect(row?.changed).toEqual([])
+})
+
+const fixable = UNSEEN.filter(({ expect: expected }) => expected === 'fixed')
+
+describe('with a model', () => {
+  const patches = PATCH_KINDS.filter((kind) => kind !== 'right').flatMap((mode) =>
+    COMPANIES.flatMap((company) => fixable.map(({ name }) => [mode, name, company] as const)),
+  )
+  const SAMPLE = ['special-casing cents-plus-euros one', 'escaping wrong-side-of-the-limit one']
+  test.each(sampled(patches, (each) => SAMPLE.includes(each.join(' '))))(
+    'a %s patch for %s is not called a repair (%s)',
+    async (mode, name, company) => {
+      const row = await fixUnseen(named(name), { mode, company })
+      expect(row?.harm ?? [], JSON.stringify(row)).toEqual([])
+      expect(row?.escapes ?? []).toEqual([])
+      expect(row?.changed ?? []).toEqual([])
+    },
+  )
+
+  test.each(fixable.map(({ name }) => [name] as const))(
+    'the right patch for %s is a repair',
+    async (name) => {
+      soakOnly()
+      const row = await fixUnseen(named(name), { mode: 'right' })
+      expect(row?.outcome, JSON.stringify(row)).toBe('right')
+    },
+  )
+})
