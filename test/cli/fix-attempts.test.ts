@@ -1,6 +1,7 @@
 import type { FixResult, JudgedFix } from '@retake/lab/proof'
 import { expect, test } from 'vitest'
 import { hasSandbox } from '../support/has-sandbox.js'
+import { soakOnly } from '../support/soak.js'
 import { block, projectWith, wrongWord } from './fix-project.js'
 
 /** The right change, and other code. */
@@ -91,6 +92,8 @@ for (const { name, args, env, isHere } of KINDS) {
 for (const { name, args, env, isHere } of KINDS) {
   test(`processes, servers, connections and variables are reported: ${name}`, async (context) => {
     context.skip(!isHere, 'there is no bubblewrap')
+    // Nine candidates take as long as all other tests of this file.
+    if (args.length > 0) soakOnly()
     // Static review refuses the modules, so the agent has them already.
     const {
       patches,

@@ -168,16 +168,22 @@ function watchProcesses(): Undo {
 /** `host:port`, or the path of a socket, from the many forms of arguments of `node:net`. */
 function addressOf(args: readonly unknown[]): string {
   // `net.connect` passes its arguments as one list.
-  const [first, second] = Array.isArray(args[0]) ? (args[0] as unknown[]) : args
+  const [first, second] = (Array.isArray(args[0]) ? args[0] : args) as readonly [
+    (AddressOptions | Simple)?,
+    unknown?,
+  ]
   if (typeof first === 'object' && first !== null) {
-    const { host, hostname, port, path: socket } = first as Readonly<Record<string, unknown>>
-    if (socket !== undefined && socket !== null && (port === undefined || port === null))
-      return String(socket)
-    return `${String(host ?? hostname ?? 'localhost')}:${String(port ?? 0)}`
+    const { host, hostname, port, path: socket } = first
+    return `${socket ?? ''}` !== '' && `${port ?? ''}` === ''
+      ? `${socket}`
+      : `${host ?? hostname ?? 'localhost'}:${port ?? 0}`
   }
   if (typeof first === 'string' && !/^\d+$/.test(first)) return first
-  return `${typeof second === 'string' ? second : 'localhost'}:${String(first ?? 0)}`
+  return `${typeof second === 'string' ? second : 'localhost'}:${first ?? 0}`
 }
+
+type Simple = string | number | null | undefined
+type AddressOptions = Readonly<Record<'host' | 'hostname' | 'port' | 'path', Simple>>
 
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80' }
 

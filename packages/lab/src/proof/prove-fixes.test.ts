@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../search/seeded-random.js'
 import { RunScript } from '../../../tape/test-support/run-script.js'
-import type { Attempt } from './attempts.js'
+import type { Attempt } from './uses.js'
 import type { FixCandidate, FixContext } from './candidates.js'
 import type { Loss } from './losses.js'
 import {
