@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hasSandbox } from '../support/has-sandbox.js'
-import { block, projectWith, wrongWord } from './fix-project.js'
+import { agent, block, projectWith, wrongWord } from './fix-project.js'
 
 /** Looks up a word of the model. Only one of its two words is spelled as the model spells it. */
 const speller = wrongWord.replace(
@@ -139,7 +139,9 @@ test('a model may not end the program, remove a check, write the result or chang
 }, 600_000)
 
 test('the claim grows with the evidence: this run, this kind of run, proven', async () => {
-  const { retake } = await projectWith(['9'])
+  // A value of the code is not changed in variants of the run.
+  const { retake } = await projectWith([], agent.replace('process.argv[2]', "$& ?? '9'"))
+  await retake('record', 'agent.mjs')
   const alone = await retake('fix', 'last', '--no-ai')
   expect(alone, alone.stderr).toMatchObject({ code: 7 })
   expect(alone.stdout).toMatch(/^repairs this run · Accept JSON with a code fence/)

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 import { block, projectWith } from './fix-project.js'
 import { cli } from './workspace.js'
 
@@ -90,6 +91,7 @@ const streamed = planOf('process.env.CUSTOMER ?? readFileSync(0, "utf8").trim()'
 test.each(['a variable', 'standard input'])(
   'a value from %s is changed, also in a streamed answer',
   async (from) => {
+    if (from !== 'standard input') soakOnly()
     const { folder, fix, next, patches, env } = await projectWith([], streamed)
     next.push('For customer c9, the plan is c9=gold')
     const isVariable = from === 'a variable'
@@ -169,6 +171,7 @@ test('a variant also changes the files that the run read', async () => {
 }, 600_000)
 
 test('after a special case in its last answer, the model may answer once more', async () => {
+  soakOnly()
   const { retake, fix, next, patches } = await projectWith([], planOf('process.argv[2]'))
   next.push('c9=gold')
   await retake('record', 'agent.mjs', 'c9')

@@ -47,6 +47,8 @@ describe('values of a run', () => {
       { from: 'c9', to: 'c8' },
       { from: 'Lovelace', to: 'Luwimedi' },
     ])
+    const twice = [...answers, { at: 12, text: '{"id":"c9"}' }]
+    expect(changesOf({ answers: twice, made: used('c9') })).toEqual([{ from: 'c9', to: 'c8' }])
     expect(changesOf({ answers, made: [{ at: 1, text: 'c9 Lovelace late' }] })).toEqual([])
   })
 

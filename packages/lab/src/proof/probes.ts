@@ -51,8 +51,8 @@ interface Value {
 /** Values in one probe. */
 const VALUES_MAX = 12
 const SINGLES_MAX = 2
-/** Values that are looked for in all texts, because each takes time. */
-const SEEN_MAX = 300
+/** How often all texts are searched for a value, which takes time. */
+const LOOKED_MAX = 300
 
 /**
  * Probes that rename values which the run was given or got, and then used: identifiers, numbers
@@ -103,15 +103,18 @@ export const isPartOf = (probe: Probe, other: Probe): boolean =>
 function valuesOf(texts: RunTexts): Value[] {
   const { given, answers, made } = texts
   const found = new Map<string, Value>()
-  const seen = new Set<string>()
+  const refused = new Set<string>()
+  let looked = 0
   const add = (values: readonly Value[], after: number): void => {
     for (const value of values) {
-      if (seen.has(value.text) || seen.size === SEEN_MAX) continue
-      seen.add(value.text)
+      if (found.has(value.text) || refused.has(value.text) || looked === LOOKED_MAX) continue
+      looked++
       const pattern = wordPattern([value.text])
       // A value that the run did not use has nothing to do with the failure.
       const isUsed = made.some(({ at, text }) => at > after && text.search(pattern) >= 0)
-      if (isUsed && mayChange(value, texts)) found.set(value.text, value)
+      if (!isUsed) continue
+      if (mayChange(value, texts)) found.set(value.text, value)
+      else refused.add(value.text)
     }
   }
   for (const text of given) add([...givenValues(text), ...memberValues(text)], -1)
