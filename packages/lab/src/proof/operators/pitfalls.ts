@@ -390,13 +390,6 @@ const roundMoney = pitfall(
   ],
 )
 
-const ROUNDED = `
-/** An amount in whole cents. Halves are rounded up, although binary fractions may be below them. */
-function roundedToCents(amount⟨: any⟩)⟨: any⟩ {
-  if (typeof amount !== 'number') return amount
-  return Math.round((amount + Math.sign(amount) * Number.EPSILON) * 100) / 100
-}`
-
 /** Amounts that are printed with the error of binary fractions: 0.30000000000000004. */
 const roundPrinted = operator(
   'round-printed',
