@@ -91,7 +91,7 @@ test('a change that silences the failure is a workaround, and comes after one th
   expect(repaired, repaired.said).toMatchObject({ code: 7, result: { status: 'repaired' } })
   const [best, ...others] = repaired.result?.fixes ?? []
   expect(best).toMatchObject({ candidate: { author: 'model' }, verdict: { status: 'repairs' } })
-  expect(others.map(({ verdict }) => verdict.status)).toEqual(['workaround', 'workaround'])
+  expect(new Set(others.map(({ verdict }) => verdict.status))).toEqual(new Set(['workaround']))
   const losses = others.map(({ evidence }) => evidence.losses.map(({ code }) => code))
   expect(losses).toContainEqual(['DEFAULT_ADDED', 'EMPTY_PRINTED'])
 }, 600_000)
@@ -106,14 +106,13 @@ test('a model may not end the program, remove a check, write the result or chang
   )
   const ends = await fix(...byModel, '--oracle', 'exit:0', '--no-sandbox')
   expect(ends, ends.said).toMatchObject({ code: 1, result: { status: 'not-fixed' } })
-  const refused = (ends.result?.fixes ?? []).map(({ verdict, evidence }) => [
-    verdict.refusals?.map(({ code }) => code).join(),
-    evidence.fixed.trials,
-  ])
-  expect(refused.toSorted()).toEqual([
-    ['CHECK_REMOVED', 0],
-    ['CHECK_REMOVED,EXIT_CODE_CHANGED', 0],
-    ['EARLY_EXIT', 0],
+  const refused = ends.result?.fixes ?? []
+  expect(refused.map(({ evidence }) => evidence.fixed.trials)).toEqual([0, 0, 0])
+  const codes = refused.map(({ verdict }) => verdict.refusals?.map(({ code }) => code).join() ?? '')
+  expect(codes.toSorted((left, right) => left.localeCompare(right))).toEqual([
+    'CHECK_REMOVED',
+    'CHECK_REMOVED,EXIT_CODE_CHANGED',
+    'EARLY_EXIT',
   ])
 
   patches.push(

@@ -170,12 +170,12 @@ export function fixFacts(
   const facts: [isKnown: boolean, label: string, text: string][] = [
     [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the ${it}`],
     [true, 'passes', `${passes}${onPinned}`],
-    ...losses.map((loss): [boolean, string, string] => [true, 'loses', lossText(loss)]),
-    ...literals.map(({ at, value }): [boolean, string, string] => [
-      true,
+    [losses.length > 0, 'loses', losses.map(lossText).join('; ')],
+    [
+      literals.length > 0,
       'literal',
-      `it compares with “${value}”, a value of this run, at ${at}`,
-    ]),
+      `it compares with ${literals.map(({ at, value }) => `“${value}” at ${at}`).join(' and ')}, which ${literals.length === 1 ? 'is a value' : 'are values'} of this run`,
+    ],
     [siblings.length > 0, 'siblings', `${alike.passed} of ${alike.trials} other failed runs pass`],
     [
       probes.trials > 0,

@@ -5,7 +5,8 @@ export type ConstantValue = string | number | readonly ConstantValue[]
 
 /** Value of an expression that contains no data of a run; undefined if it may. */
 export function constantValue(node: SyntaxNode | undefined): ConstantValue | undefined {
-  switch (node?.type) {
+  if (node === undefined) return undefined
+  switch (node.type) {
     case 'StringLiteral':
     case 'NumericLiteral':
       return node.raw['value'] as string | number
@@ -69,24 +70,25 @@ function callValue({ callee, args }: SyntaxNode): ConstantValue | undefined {
     )
   const object = constantValue(callee?.object)
   if (object === undefined) return undefined
-  switch (callee?.name) {
-    case 'join':
-      return Array.isArray(object)
-        ? object.join(given.length === 0 ? ',' : textOf(given[0]))
-        : undefined
-    case 'reverse':
-      return Array.isArray(object) ? object.toReversed() : undefined
+  const [first = ','] = given
+  const name = callee?.name ?? ''
+  if (typeof object === 'object') {
+    if (name === 'join') return object.map(textOf).join(textOf(first))
+    return name === 'reverse' ? object.toReversed() : undefined
+  }
+  const text = textOf(object)
+  switch (name) {
     case 'split':
-      return textOf(object).split(textOf(given[0]))
+      return text.split(textOf(first))
     case 'concat':
-      return Array.isArray(object) ? [...object, ...given.flat()] : textOf(object) + given.join('')
+      return [text, ...given].map(textOf).join('')
     case 'toString':
     case 'trim':
-      return textOf(object).trim()
+      return text.trim()
     case 'toUpperCase':
-      return textOf(object).toUpperCase()
+      return text.toUpperCase()
     case 'toLowerCase':
-      return textOf(object).toLowerCase()
+      return text.toLowerCase()
     default:
       return undefined
   }

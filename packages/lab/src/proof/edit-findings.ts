@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import type { ParsedSource, SyntaxNode } from './source-text.js'
 
 /** Nodes that a change adds, of those that a function selects in a file. */
@@ -40,5 +41,5 @@ const SHOWN_MAX = 80
 export const finding = <Code extends string>(code: Code, node: SyntaxNode) => ({
   code,
   at: located(node),
-  text: node.source.text.split('\n')[node.line - 1]!.trim().slice(0, SHOWN_MAX),
+  text: clipText(node.source.text.split('\n')[node.line - 1]!.trim(), SHOWN_MAX),
 })

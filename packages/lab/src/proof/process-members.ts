@@ -36,7 +36,7 @@ export function processMembers(source: ParsedSource): ProcessMember[] {
       const [, key] = node.args
       const value = constantValue(key)
       const keys = key?.type === 'ObjectExpression' ? key.propertyNames : []
-      const isChanged = !/get$/.test(node.callee?.text ?? '')
+      const isChanged = node.callee?.name !== 'get'
       return { node, name: typeof value === 'string' ? value : keys[0], isChanged }
     })
   return [...members, ...patterns, ...imports, ...reflected]

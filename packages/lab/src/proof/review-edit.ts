@@ -101,7 +101,10 @@ function refusalsOf(
     ].filter((node) => !isIdle(node))
   // A check may change its text, but not go away.
   const [before, now] = [old === undefined ? [] : checks(old), checks(changed)]
-  const removed = now.length >= before.length ? [] : newNodes(now, before)
+  const returned = added((source) => source.ofType('ReturnStatement'))
+  const removed = (now.length >= before.length ? [] : newNodes(now, before)).filter(
+    (node) => !returned.some(({ text }) => messagesOf(node).some((each) => text.includes(each))),
+  )
   const endsBefore = old === undefined ? [] : [...ends(old), ...exitCodes(old)]
   return [
     ...[...removed, ...newNodes([...ends(changed), ...exitCodes(changed)], endsBefore)].map(
@@ -125,6 +128,16 @@ const outer = (node: SyntaxNode): SyntaxNode => {
     : node
 }
 
+/** Texts of an error. Tools may return them to the model instead of throwing. */
+const messagesOf = (node: SyntaxNode): string[] =>
+  node.type !== 'ThrowStatement'
+    ? []
+    : node.source
+        .ofType('StringLiteral', 'TemplateElement')
+        .filter((each) => node.isAround(each.start))
+        .map(literalText)
+        .filter((text) => text.trim().length > EXPECTED_LENGTH_MIN)
+
 const rootName = (node: SyntaxNode | undefined): string =>
   node?.object === undefined ? (node?.name ?? '') : rootName(node.object)
 
@@ -134,17 +147,17 @@ const isIdle = (node: SyntaxNode): boolean => {
   const isTrivial =
     args.length > 0 &&
     args.every((each) => each.type === 'BooleanLiteral' || constantValue(each) !== undefined)
-  const neverHolds = (test: SyntaxNode | undefined): boolean =>
+  const isNeverTrue = (test: SyntaxNode | undefined): boolean =>
     /^(?:false|0|null|undefined|'')$/.test(test?.text ?? '') ||
     (test?.raw['operator'] === '&&' &&
-      (neverHolds(test.child('left')) || neverHolds(test.child('right'))))
+      (isNeverTrue(test.child('left')) || isNeverTrue(test.child('right'))))
   return (
     (node.type === 'CallExpression' && isTrivial) ||
     node.around.some(
       (each) =>
         each.type === 'IfStatement' &&
         each.child('consequent')?.isAround(node.start) === true &&
-        neverHolds(each.child('test')),
+        isNeverTrue(each.child('test')),
     )
   )
 }
@@ -175,14 +188,21 @@ function writtenTexts(
   old: ParsedSource | undefined,
   oracleText: string,
 ): SyntaxNode[] {
-  const words = expectedWords(oracleText).filter((word) => old?.text.includes(word) !== true)
-  if (words.length === 0) return []
+  const expected = wordsOf(expectedText(oracleText))
+  const unknown = expected.filter((word) => old?.text.includes(word) !== true)
+  if (unknown.length === 0) return []
   const hasChoice = oracleText.includes('|')
   const isExpected = (value: ConstantValue): boolean => {
     const text = String(value)
+    const words = wordsOf(text)
+    const isPart = words.length > 0 && words.every((word) => expected.includes(word))
+    const isWhole = expected.every((word) => text.includes(word))
+    // A figure, or one of several results, is enough.
     const isIn = (word: string): boolean => text.includes(word)
-    // One of several results, or a figure, is enough.
-    return words.every(isIn) || words.some((word) => (hasChoice || /\d/.test(word)) && isIn(word))
+    return (
+      (unknown.every(isIn) && (isWhole || isPart)) ||
+      unknown.some((word) => (hasChoice || /\d/.test(word)) && isIn(word))
+    )
   }
   return source.filter((node) => {
     const value = node.type === 'TemplateElement' ? node.text : constantValue(node)
@@ -227,15 +247,14 @@ const ASSIGNED_DIGITS_MIN = 4
 /** Shorter texts occur everywhere. */
 const EXPECTED_LENGTH_MIN = 3
 
-/** Words of the result that an oracle expects. */
-function expectedWords(oracleText: string): string[] {
-  const [, expected = ''] =
-    /^(?:(?:stdout|result|stderr):|json:[^=]*=)(.*)$/s.exec(oracleText) ?? []
-  const words =
-    expected.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ').match(/[\p{L}\p{N}.,€$-]+/gu) ??
-    []
-  return words.filter((word) => word.length >= EXPECTED_LENGTH_MIN)
+/** Text of the result that an oracle expects. */
+function expectedText(oracleText: string): string {
+  const [, text = ''] = /^(?:(?:stdout|result|stderr):|json:[^=]*=)(.*)$/s.exec(oracleText) ?? []
+  return text.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ')
 }
+
+const wordsOf = (text: string): string[] =>
+  (text.match(/[\p{L}\p{N}.,€$-]+/gu) ?? []).filter((word) => word.length >= EXPECTED_LENGTH_MIN)
 
 const literalText = (node: SyntaxNode): string => {
   const { value } = node.raw

@@ -181,6 +181,20 @@ describe('an ordinary change is neither refused nor called lossy:', () => {
       'await again()',
       "const after = Number(response.headers.get('retry-after'))\nif (after) await sleep(after * 1000)\nawait again()",
     ],
+    ['a header', 'wait(1)', "wait(Number(response.headers.get('retry-after') ?? 1))"],
+    ['words of a text', 'use(text)', 'use(text.match(/\\w+/g) ?? [])'],
+    ['a word in a text', 'use(table[text])', 'use(table[/A|B/.exec(text)?.[0]])'],
+    [
+      'an error that a tool returns',
+      "if (bad) throw new Error('no tool ' + name)",
+      "if (bad) return { error: 'no tool ' + name }",
+    ],
+    [
+      'a sentence with a word of the result',
+      'answer()',
+      "if (seen) return 'You already looked there. Try another one.'\nanswer()",
+      'stdout:/Emma is there./',
+    ],
     ['cents', 'console.log(total)', 'console.log(total / 100)', 'stdout:/Total: 100/'],
     [
       'a unit',
@@ -271,6 +285,8 @@ describe('silencing is a loss:', () => {
       D,
     ],
     ['an optional call that was there', 'await order.send()', 'await order.send?.()', D],
+    ['a part of a match', 'use(text.match(/a/)[0])', 'use(text.match(/a/)?.[0])', D],
+    ['a choice that was there', "a.b.length > 0 ? x() : ''", "a.b?.length > 0 ? x() : ''", D],
     [
       'an answer named like a setting',
       'const config = await load()\nuse(config.items)',

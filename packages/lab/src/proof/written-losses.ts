@@ -59,7 +59,11 @@ const isNewHelper = (node: SyntaxNode, old: ParsedSource | undefined): boolean =
   node.parent?.type === 'Program' &&
   old?.text.includes(`function ${node.child('id')?.text}`) !== true
 
-const compact = (text: string): string => text.replaceAll(/\s+/g, '').replaceAll('?.', '.')
+const compact = (text: string): string =>
+  text
+    .replaceAll(/\s+/g, '')
+    .replaceAll(/\?\.(?=[[(])/g, '')
+    .replaceAll('?.', '.')
 
 /** True if the old code has the same text, without checks for missing values. */
 const wasWritten = (node: SyntaxNode, old: ParsedSource | undefined): boolean =>
@@ -96,7 +100,7 @@ function isConstant(node: SyntaxNode | undefined): boolean {
       isConstant(init)
     )
   }
-  return /Literal$/.test(node.type) || NULLISH.test(node.text) || node.text === 'NaN'
+  return node.type.endsWith('Literal') || NULLISH.test(node.text) || node.text === 'NaN'
 }
 
 const isEmpty = (node: SyntaxNode): boolean =>
@@ -181,11 +185,24 @@ function isAccumulator(node: SyntaxNode, left: SyntaxNode): boolean {
 
 /** Fields that model APIs leave out if there is nothing to say. */
 const OPTIONAL_FIELDS =
-  /(?:^|\.)(?:tool_?calls|function_?call|annotations|citations|usage|refusal|delta\.content|delta\.tool_calls)$/i
+  /(?:^|\.)(?:tool_?calls|function_?call|annotations|citations|usage|refusal|delta\.content|(?:part|block|chunk)\.text)$/i
+
+/** A header that a server may leave out. */
+const HEADER = /\bheaders(?:\.get\(|\[)/
 
 /** True if a constant may replace the value without a loss. */
-const isDispensable = (node: SyntaxNode, fallback?: SyntaxNode): boolean =>
-  isSetting(node, fallback) || isOwnCollection(node) || OPTIONAL_FIELDS.test(pathOf(node) ?? '')
+function isDispensable(node: SyntaxNode, fallback?: SyntaxNode): boolean {
+  const path = pathOf(node) ?? ''
+  return (
+    isSetting(node, fallback) ||
+    isOwnCollection(node) ||
+    OPTIONAL_FIELDS.test(path) ||
+    HEADER.test(path) ||
+    // A message that calls tools has no content.
+    (/\bmessage\.content$/.test(path) && /tool_?calls/i.test(node.source.text)) ||
+    (MATCHES.test(plain(node).callee?.name ?? '') && fallback?.type === 'ArrayExpression')
+  )
+}
 
 // ── Defaults ────────────────────────────────────────────────────────────────
 
@@ -239,10 +256,6 @@ const hasOtherSource = (node: SyntaxNode): boolean =>
       FALLBACKS.test(String(each.raw['operator'])) &&
       each.child('left')?.isAround(node.start) === true &&
       !isConstant(each.child('right')),
-  ) ||
-  node.around.some(
-    (each) =>
-      each.type === 'ConditionalExpression' && each.child('test')?.isAround(node.start) === true,
   )
 
 const CALLBACKS =
@@ -272,16 +285,23 @@ const isBeforeThrow = (node: SyntaxNode): boolean =>
       statementsOf(each.child('consequent')).at(-1)?.type === 'ThrowStatement',
   )
 
-/** A comparison that the old code did not make, as in `answer?.status === 'late'`. */
+/** Access that the old code did not have, to find out, as in `answer?.status === 'late'`. */
 const isNewCase = (node: SyntaxNode, old: ParsedSource | undefined): boolean => {
   const { parent } = node
-  return (
+  const isComparison =
     parent?.type === 'BinaryExpression' &&
     /^[!=]==?$/.test(String(parent.raw['operator'])) &&
-    ![parent.child('left'), parent.child('right')].some((each) => NULLISH.test(each?.text ?? '')) &&
-    !wasWritten(node, old)
+    ![parent.child('left'), parent.child('right')].some((each) => NULLISH.test(each?.text ?? ''))
+  const isChoice = node.around.some(
+    (each) =>
+      each.type === 'ConditionalExpression' && each.child('test')?.isAround(node.start) === true,
   )
+  const isFound = MATCHES.test(node.object?.callee?.name ?? '')
+  return (isComparison || isChoice || isFound) && !wasWritten(node, old)
 }
+
+/** These give nothing if a text does not match. */
+const MATCHES = /^(?:match|exec)$/
 
 /** `a && a.b` */
 const guardsAccess = (node: SyntaxNode): boolean => {
