@@ -437,8 +437,8 @@ function roundedToCents(amount⟨: any⟩)⟨: any⟩ {
 }`
 
 /** `parseInt` of an amount with cents. */
-const keepCents = pitfall(
-  'keep-cents',
+const parseFraction = pitfall(
+  'parse-fraction',
   'parseInt reads only the whole part of a number.',
   (source, { steps }) =>
     steps.some(({ responseText, result, answerText }) =>
@@ -543,7 +543,7 @@ export const pitfallOperators: readonly Operator[] = [
   flushLast,
   wholeCacheKey,
   openQuantifier,
-  keepCents,
+  parseFraction,
   roundPrinted,
   utcDates,
   monthFromOne,
