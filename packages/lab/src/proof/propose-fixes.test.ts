@@ -1168,7 +1168,7 @@ describe('pitfalls', () => {
       source: "const price = parseInt(offer.price, 10)\nconsole.log('Total ' + total)\n\n",
       run,
     })
-    expect(changed(byOperator(found, 'keep-cents'))).toEqual([
+    expect(changed(byOperator(found, 'parse-fraction'))).toEqual([
       'const price = Number.parseFloat(offer.price)',
     ])
     const fix = byOperator(found, 'round-printed')

@@ -126,6 +126,10 @@ class PlantedTrials implements TrialSource {
     return this.#trial(unpinned, 1)
   }
 
+  async further(_base: FixCandidate): Promise<readonly FixCandidate[]> {
+    return []
+  }
+
   async corpus(given: FixCandidate): Promise<readonly CorpusResult[]> {
     return (this.#fixOf(given).corpus ?? []).map((result, index) => ({
       tape: `passing-${index}`,
@@ -257,6 +261,9 @@ describe('a run that is served from its tape', () => {
       probe: async () => {
         throw new Error('not reached')
       },
+      further: async () => {
+        throw new Error('not reached')
+      },
     }
     const result = await proveAll([candidate(0)], source)
     expect(result).toMatchObject({
@@ -277,10 +284,16 @@ describe('several faults', () => {
   /** Says of each change how far the run comes. */
   class FaultyRun extends PlantedTrials {
     readonly tried: string[] = []
-    further: ((base: FixCandidate) => Promise<readonly FixCandidate[]>) | undefined
 
-    constructor(readonly passesWithLoss = false) {
+    constructor(
+      readonly passesWithLoss = false,
+      readonly proposed: Readonly<Record<string, FixCandidate>> = {},
+    ) {
       super({ control: 0, fixes: [] })
+    }
+
+    override async further({ id }: FixCandidate): Promise<readonly FixCandidate[]> {
+      return [this.proposed[id] ?? []].flat()
     }
 
     override async failing(given: FixCandidate | undefined): Promise<FixTrial> {
@@ -321,9 +334,8 @@ describe('several faults', () => {
   )
 
   test('are repaired by what is proposed for the run with the first repair', async () => {
-    const source = new FaultyRun()
-    source.further = async ({ id }) =>
-      id === 'A' ? [candidate(2, { edits: edit('print(a)\n\nprint(b)\n') })] : []
+    const proposed = { A: candidate(2, { edits: edit('print(a)\n\nprint(b)\n') }) }
+    const source = new FaultyRun(false, proposed)
     const result = await proveAll([first], source)
     expect(result).toMatchObject({ status: 'repaired', tried: 2 })
   })

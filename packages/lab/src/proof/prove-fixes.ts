@@ -107,7 +107,7 @@ export interface TrialSource {
   /** Runs every passing tape. */
   corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]>
   /** Changes for what the run with a candidate still does wrong, on top of that candidate. */
-  further?(candidate: FixCandidate): Promise<readonly FixCandidate[]>
+  further(candidate: FixCandidate): Promise<readonly FixCandidate[]>
 }
 
 export interface TrialCounts {
@@ -312,72 +312,50 @@ export class FixProof {
   async #combine(): Promise<void> {
     const control = this.#control(undefined).progress
     if (control === undefined || this.#repairCount() > 0) return
-    const tried = new Set(this.#judged.map(({ candidate }) => candidate.id))
-    const isPromising = (judged: Judged): boolean =>
-      judged.verdict.status === 'workaround'
-        ? judged.evidence.losses.every(({ code }) => /^EMPTY_/.test(code))
-        : judged.verdict.status === 'rejected' && judged.verdict.refusals === undefined
-    const comesFurther = ({ candidate }: Judged, before: RunProgress): boolean => {
-      const progress = this.#progress.get(candidate.id)
-      return progress !== undefined && isFurther(progress, before, candidate.edits)
-    }
-    const started = this.#judged
-      .filter((each) => isPromising(each) && comesFurther(each, control))
+    const alone = [...this.#judged]
+    const started = alone
+      .filter((judged) => isUnfinished(judged) && this.#comesFurther(judged, control))
       .toSorted((left, right) => {
         const [one, other] = [left, right].map(({ candidate }) => this.#progress.get(candidate.id)!)
         return other!.steps - one!.steps || other!.lines - one!.lines || one!.empty - other!.empty
       })
-    const alone = [...this.#judged]
     for (const start of started) {
-      let base = start
-      for (let members = 2; members <= MEMBERS_MAX; members++) {
-        const next = await this.#addTo(base, { alone, started, tried, comesFurther })
-        if (next === undefined) break
-        if (next.verdict.status === 'repairs') return
-        base = next
+      let base: Judged | undefined = start
+      for (let members = 2; base !== undefined && members <= MEMBERS_MAX; members++) {
+        const operators: readonly string[] = base.candidate.operator.split('+')
+        // Changes that help alone, then those of the same kind, whose failure comes later.
+        const partners = [
+          ...started,
+          ...alone.filter(({ candidate }) => operators.includes(candidate.operator)),
+        ].filter(({ verdict }) => /^(?:rejected|workaround)$/.test(verdict.status))
+        base = await this.#addTo(base.candidate, partners)
+        if (base?.verdict.status === 'repairs') return
       }
-      if (this.#combinations >= COMBINATIONS_MAX) return
     }
   }
 
   /** The first combination of a candidate with another that comes further than it alone. */
-  async #addTo(
-    base: Judged,
-    {
-      alone,
-      started,
-      tried,
-      comesFurther,
-    }: {
-      readonly alone: readonly Judged[]
-      readonly started: readonly Judged[]
-      readonly tried: Set<string>
-      readonly comesFurther: (judged: Judged, before: RunProgress) => boolean
-    },
-  ): Promise<Judged | undefined> {
-    const { candidate } = base
-    // Changes that help alone, then those of the same kind, whose failure comes later.
-    const partners = [
-      ...started,
-      ...alone.filter((each) => candidate.operator.split('+').includes(each.candidate.operator)),
-    ].filter(({ verdict }) => /^(?:rejected|workaround)$/.test(verdict.status))
-    const sequels = (await this.source.further?.(candidate)) ?? []
+  async #addTo(candidate: FixCandidate, partners: readonly Judged[]): Promise<Judged | undefined> {
     const combined = [
-      ...sequels,
+      ...(await this.source.further(candidate)),
       ...partners.flatMap((each) => combineFixes(candidate, each.candidate) ?? []),
     ]
     for (const each of combined) {
       if (this.#combinations >= COMBINATIONS_MAX) return undefined
-      if (tried.has(each.id)) continue
-      tried.add(each.id)
+      if (this.#judged.some(({ candidate: { id } }) => id === each.id)) continue
       this.#combinations++
       this.#candidates++
       const judged = await this.#judge(each)
       this.#judged.push(judged)
-      const before = this.#progress.get(candidate.id)!
-      if (judged.verdict.status === 'repairs' || comesFurther(judged, before)) return judged
+      const isAhead = this.#comesFurther(judged, this.#progress.get(candidate.id)!)
+      if (judged.verdict.status === 'repairs' || isAhead) return judged
     }
     return undefined
+  }
+
+  #comesFurther({ candidate }: Judged, before: RunProgress): boolean {
+    const progress = this.#progress.get(candidate.id)
+    return progress !== undefined && isFurther(progress, before, candidate.edits)
   }
 
   /**
@@ -864,6 +842,12 @@ interface CollectedEvidence {
   opposites?: TrialCounts
   corpus?: readonly CorpusResult[]
 }
+
+/** True if the run still fails, or passes with empty values, so that another change may be missing. */
+const isUnfinished = ({ verdict, evidence }: Judged): boolean =>
+  verdict.status === 'workaround'
+    ? evidence.losses.every(({ code }) => code.startsWith('EMPTY_'))
+    : verdict.status === 'rejected' && verdict.refusals === undefined
 
 const NO_TRIALS: TrialCounts = { trials: 0, passed: 0 }
 

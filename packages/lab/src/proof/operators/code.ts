@@ -132,8 +132,8 @@ function promiseFunctions(sources: readonly ParsedSource[]): Set<string> {
   const named = (node: SyntaxNode): string[] => {
     // Also `const load = tool('load', async () => …)`.
     const { parent } = node
-    const holder = parent?.type === 'CallExpression' ? parent.parent : parent
-    const id = node.child('id') ?? node.child('key') ?? holder?.child('id') ?? holder?.child('key')
+    const outer = parent?.type === 'CallExpression' ? parent.parent : parent
+    const id = node.child('id') ?? node.child('key') ?? outer?.child('id') ?? outer?.child('key')
     return id?.name === undefined ? [] : [id.name]
   }
   const names = new Set(sources.flatMap((source) => source.filter(isAsync)).flatMap(named))

@@ -112,7 +112,7 @@ function movedReads(source: ParsedSource, context: OperatorContext): MovedVariab
     for (const owner of likelyOwners(objects, reads, missing)) {
       const moved = reads.flatMap((read): MovedRead[] => {
         if (read.name in owner.value) return []
-        const use = useOf(read.node)
+        const use = memberUse(read.node)
         const isHere = missing.has(read.node)
         const base = { ...read, isFailing: isHere }
         const path = findMoved(owner.value, read.name, { use, isLoose: isHere })
@@ -252,14 +252,14 @@ function missingReads(source: ParsedSource, context: OperatorContext): Set<Synta
 }
 
 /** How a member is used, by the method that is called on it. */
-function useOf(node: SyntaxNode): ValueUse {
+function memberUse(node: SyntaxNode): ValueUse {
   const { parent } = node
   if (parent?.type === 'ForOfStatement' && parent.child('right') === node) return 'list'
   if (parent?.type === 'SpreadElement' && parent.parent?.type === 'ArrayExpression') return 'list'
-  return parent?.object === node ? useOfMethod(parent.name ?? '') : 'any'
+  return parent?.object === node ? methodUse(parent.name ?? '') : 'any'
 }
 
-function useOfMethod(name: string): ValueUse {
+function methodUse(name: string): ValueUse {
   if (NUMBER_METHODS.test(name)) return 'number'
   if (TEXT_METHODS.test(name)) return 'text'
   // Texts have these, too.
@@ -455,7 +455,7 @@ function failingValues(
     return members
       .filter((node) => node.parent?.callee === node)
       .flatMap(({ object, name = '' }) => {
-        const use = useOfMethod(name)
+        const use = methodUse(name)
         return use === 'any' ? [] : [{ node: object!, use }]
       })
   // `rows[0].name`, where `rows` is not a list.

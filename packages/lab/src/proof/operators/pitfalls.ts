@@ -390,13 +390,6 @@ const roundMoney = pitfall(
   ],
 )
 
-const ROUNDED = `
-/** An amount in whole cents. Halves are rounded up, although binary fractions may be below them. */
-function roundedToCents(amount⟨: any⟩)⟨: any⟩ {
-  if (typeof amount !== 'number') return amount
-  return Math.round((amount + Math.sign(amount) * Number.EPSILON) * 100) / 100
-}`
-
 /** Amounts that are printed with the error of binary fractions: 0.30000000000000004. */
 const roundPrinted = operator(
   'round-printed',
@@ -437,8 +430,8 @@ const roundPrinted = operator(
 )
 
 /** `parseInt` of an amount with cents. */
-const keepCents = pitfall(
-  'keep-cents',
+const parseFraction = pitfall(
+  'parse-fraction',
   'parseInt reads only the whole part of a number.',
   (source, { steps }) =>
     steps.some(({ responseText, result, answerText }) =>
@@ -543,7 +536,7 @@ export const pitfallOperators: readonly Operator[] = [
   flushLast,
   wholeCacheKey,
   openQuantifier,
-  keepCents,
+  parseFraction,
   roundPrinted,
   utcDates,
   monthFromOne,

@@ -74,14 +74,13 @@ const writeOnce = operator(
       .filter(({ facts }) => facts['isRetried'] === true)
       .slice(0, 1),
   (source, { facts }) =>
-    source
-      .ofType('CallExpression')
-      .filter((node) =>
+    source.ofType('CallExpression').flatMap((node): Proposal[] => {
+      const isWrite =
         facts['isHttp'] === true
           ? isWriteRequest(node)
-          : isVariantName(node.callee?.name ?? '', String(facts['tool'])),
-      )
-      .flatMap((node) => [...withoutRetry(node), ...withKey(node)]),
+          : isVariantName(node.callee?.name ?? '', String(facts['tool']))
+      return isWrite ? [...withoutRetry(node), ...withKey(node)] : []
+    }),
 )
 
 /** A request whose method is that of a write, or a variable. */
