@@ -13,7 +13,7 @@ const { runs } = JSON.parse(
   readFileSync(new URL('../golden/blame/tau-coalition-tables.json', import.meta.url), 'utf8'),
 ) as { readonly runs: TableRun[] }
 
-const FORKS_MEAN_MAX = 38
+const FORKS_MEAN_MAX = 35
 
 describe('real failed runs, as coalition tables', () => {
   let results: readonly TableResult[]
@@ -34,7 +34,7 @@ describe('real failed runs, as coalition tables', () => {
     expect(results.flatMap(({ blamedInnocent }) => blamedInnocent)).toEqual([])
   })
 
-  test('a search takes 38 forks at most on average without knowing that forks are deterministic', () => {
+  test('a search takes 35 forks at most on average without knowing that forks are deterministic', () => {
     expect(sumUp(results).forksMean).toBeLessThanOrEqual(FORKS_MEAN_MAX)
   })
 

@@ -75,7 +75,7 @@ test('every sentence of blame --demo is true, its progress included, on 60 colum
   expect(clear).not.toBe('')
   expect(passing).not.toEqual([])
 
-  // "If step 3 had answered otherwise, the run would have passed": with the shown command it does.
+  // "With step 3 answered as --free says, the run passed": with the shown command it does.
   const repair = commands.find((each) => each.startsWith('retake fork ')) ?? ''
   const repaired = inShell(folder, repair, { EDITOR: 'sed -i s/60/30/' })
   expect(repaired).toMatchObject({ code: 0 })

@@ -176,7 +176,94 @@ async function puzzle() {
   console.log(luck === 'solved' ? 'SOLVED' : 'STUCK')
 }
 
+/** A variable decides how a parcel is handled; the model may weigh it wrongly. */
+async function parcel(fails) {
+  const mode = process.env.PARCEL_MODE ?? 'lenient'
+  await ask('Plan the parcel.')
+  const weight = await ask('What does the parcel weigh?')
+  await ask(`Write a label for ${weight}, ${mode}.`)
+  process.exitCode = fails({ isStrict: mode === 'strict', isWrong: weight === 'wrong' }) ? 1 : 0
+}
+
+const request = async (file, options) => (await fetch(`${base}/${name}/${file}`, options)).json()
+
+/** Looks something up by HTTP, and decides by it. */
+async function shop(decide, options) {
+  await ask('Plan the basket.')
+  const found = await request('basket', options)
+  const said = decide(found)
+  await ask(`Write down ${said}.`)
+  console.log(said)
+}
+
+const post = (body) => ({ method: 'POST', body: JSON.stringify(body) })
+
+/** Writes a letter in words that differ each time, and sends it. */
+async function letter(send) {
+  await ask('Plan the letter.')
+  const amount = await ask('How much do we refund? The order was 20.')
+  const text = await ask(`Write a letter about ${amount}.`)
+  const sent = await send({ amount: Number(amount), text })
+  await ask('Ask for feedback.')
+  console.log(`REFUND ${/\d+/.exec(text)?.[0]} ${JSON.stringify(sent)}`)
+}
+
+const sendMail = tool('send_mail', async ({ text }) => {
+  await fetch(`${base}/mail`, { method: 'POST', body: text })
+  return { status: 'queued', id: 'msg-41' }
+})
+
+const transfer = tool('transfer', async ({ memo }) => {
+  await fetch(`${base}/bank`, { method: 'POST', body: memo })
+  return { balance: 812 }
+})
+
+/** Transfers money with a reworded memo; the mistake comes later. */
+async function settle() {
+  const memo = await ask('Write a memo for the transfer.')
+  await transfer({ amount: 20, memo })
+  const state = await ask('Is the case closed?')
+  console.log(`CASE ${state}`)
+}
+
+const searchRules = tool('search_rules', async ({ query }) => ({
+  days: query.length > 10 ? 30 : 10,
+}))
+
+/** Looks up a rule with a query that is reworded each time. */
+async function rule() {
+  await ask('Plan.')
+  const query = await ask('Write a query for the rule.')
+  const { days } = await searchRules({ query })
+  const answer = await ask(`The rule says ${days} days. Decide.`)
+  console.log(answer)
+}
+
+/** Fails in its own code, whatever the model and the tool say. */
+async function bug(code) {
+  const getItems = tool('get_items', async () => ({ items: ['sofa', 'lamp'], rate: 2 }))
+  await ask('Plan the list.')
+  const words = await ask('Describe the list.')
+  console.log(code({ words, ...(await getItems({ list: 'a' })) }))
+}
+
 const AGENTS = {
+  v1: () => parcel(({ isStrict }) => isStrict),
+  v4: () => parcel(({ isWrong }) => isWrong),
+  v5: () => parcel(({ isStrict, isWrong }) => isStrict && isWrong),
+  w1: () => shop(({ price, shipping }) => `TOTAL ${price + shipping}`),
+  w2: () => shop(({ stock }) => (stock.units > 0 ? 'IN STOCK' : 'SOLD OUT')),
+  w3: () => shop(({ stock }) => (stock.units > 0 ? 'IN STOCK' : 'SOLD OUT')),
+  w4: () => shop(({ days }) => (days > 10 ? 'LATE' : 'IN TIME'), post({ from: 'north' })),
+  w5: () => shop(({ price }) => `TOTAL ${price.value}`),
+  x1: () => letter(({ text }) => sendMail({ to: 'a@b.example', text })),
+  x2: () => letter(({ amount, text }) => request('transfers', post({ amount, memo: text }))),
+  x3: settle,
+  x4: rule,
+  y1: () => bug(({ items }) => items.first.name),
+  y2: () => bug(({ items }) => `LAST ${items[items.length]}`),
+  y3: () => bug(({ words }) => JSON.parse(words).first),
+  y4: () => bug(({ rate }) => `TOTAL ${rate * undefined}`),
   a1: () => report(0),
   a2: () => report(2),
   a3: () => report(5),

@@ -14,6 +14,9 @@ const clock = {
   isFailure: ({ stdout }) => !READY.test(stdout),
 }
 
+const STRICT = { PARCEL_MODE: 'strict' }
+const LENIENT = { PARCEL_MODE: 'lenient' }
+
 /** Files, programs and timing of a scenario, by its letter in the table. */
 const SETUPS = {
   a1: clock,
@@ -44,6 +47,26 @@ const SETUPS = {
   o: { agent: 'b2', sibling: true, args: ['--oracle', 'json:total=1440'] },
   q: { args: ['--oracle', 'stdout:/REFUND 249/'] },
   r: { args: ['--oracle', 'stdout:/SOLVED/'] },
+  v1: { recordEnv: STRICT, args: ['--oracle', 'exit:0', '--env', 'PARCEL_MODE=lenient'] },
+  v2: { agent: 'v1', recordEnv: STRICT, args: ['--oracle', 'exit:0'] },
+  v3: { agent: 'v1', recordEnv: STRICT, blameEnv: LENIENT, args: ['--oracle', 'exit:0'] },
+  "v3'": { agent: 'v1', recordEnv: STRICT, blameEnv: STRICT, args: ['--oracle', 'exit:0'] },
+  v4: { recordEnv: STRICT, args: ['--oracle', 'exit:0', '--env', 'PARCEL_MODE=lenient'] },
+  "v4'": { agent: 'v4', recordEnv: STRICT, args: ['--oracle', 'exit:0'] },
+  v5: { recordEnv: STRICT, args: ['--oracle', 'exit:0', '--env', 'PARCEL_MODE=lenient'] },
+  w1: { args: ['--oracle', 'stdout:/TOTAL 14.9/'] },
+  w2: { args: ['--oracle', 'stdout:/IN STOCK/'] },
+  w3: { args: ['--oracle', 'stdout:/IN STOCK/'] },
+  w4: { args: ['--oracle', 'stdout:/IN TIME/'] },
+  w5: { args: ['--oracle', 'stdout:/TOTAL 10/'] },
+  x1: { args: ['--oracle', 'stdout:/REFUND 20 /'] },
+  x2: { args: ['--oracle', 'stdout:/REFUND 20 /'] },
+  x3: { args: ['--oracle', 'stdout:/CASE CLOSED/'] },
+  x4: { args: ['--oracle', 'stdout:/GRANTED/'] },
+  y1: { args: ['--oracle', 'exit:0'] },
+  y2: { args: ['--oracle', 'stdout:/LAST lamp/'] },
+  y3: { args: ['--oracle', 'exit:0'] },
+  y4: { args: ['--oracle', 'stdout:/TOTAL 4/'] },
 }
 
 export const LETTERS = Object.keys(SETUPS)
@@ -60,11 +83,14 @@ export default ({ stdout }) => /OUT OF STOCK/.test(stdout) !== Math.random() < 0
 export async function blameScenario(letter, { extra = [], seed = 1 } = {}) {
   const setup = SETUPS[letter]
   const { agent = letter, args, opens, putBack, sibling, isFailure = () => true } = setup
+  const { recordEnv = {}, blameEnv = {} } = setup
   const model = await new LabModel(seed, setup).start()
   const workspace = await makeWorkspace()
   const env = { AGENT_BASE_URL: model.url }
   const record = (...more) =>
-    workspace.retake(['record', agentPath('blame/scenarios.mjs'), agent, ...more], { env })
+    workspace.retake(['record', agentPath('blame/scenarios.mjs'), agent, ...more], {
+      env: { ...env, ...recordEnv },
+    })
   try {
     await writeFile(join(workspace.folder, 'flaky.mjs'), FLAKY)
     const rules = join(workspace.folder, 'rules.json')
@@ -87,7 +113,7 @@ export async function blameScenario(letter, { extra = [], seed = 1 } = {}) {
     model.refunds = 0
     const blamed = await workspace.retake(
       ['blame', 'last', ...args, ...extra, '--yes', '--jobs', '2', '--json'],
-      { env, timeoutMs: 900_000 },
+      { env: { ...env, ...blameEnv }, timeoutMs: 900_000 },
     )
     const { requests, refunds } = model
     return { recorded, blamed, requests, refunds, found: parsed(blamed.stdout) }
@@ -139,12 +165,18 @@ export function summaryOf({ found, blamed }) {
 
 if (process.argv[1] === import.meta.filename) {
   const letters = process.argv.slice(2)
+  const counts = []
   for (const letter of letters.length > 0 ? letters : LETTERS) {
     const startedAt = performance.now()
     const result = await blameScenario(letter)
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     const { requests, refunds } = result
     console.log(JSON.stringify({ letter, seconds, requests, refunds, ...summaryOf(result) }))
+    counts.push(result.found?.findings?.forks.asked ?? 0)
     if (process.env.LAB_TALK) console.log(result.recorded.stdout, result.blamed.stderr)
   }
+  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
+  console.log(
+    `${counts.length} scenarios: ${mean.toFixed(1)} forks on average, ${Math.max(...counts)} at most`,
+  )
 }

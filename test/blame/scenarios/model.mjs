@@ -48,12 +48,12 @@ export class LabModel {
   async #answer(request, response) {
     let body = ''
     for await (const chunk of request) body += chunk
-    const [, scenario] = request.url.split('/')
-    if (scenario === 'bank') {
-      this.refunds += 1
-      return void response.end('paid')
-    }
+    const [, scenario, file] = request.url.split('/')
+    const isEffect = request.method !== 'GET' && file !== 'v1'
+    if (isEffect) this.refunds += 1
+    if (scenario === 'bank' || scenario === 'mail') return void response.end('paid')
     this.requests += 1
+    if (file !== 'v1') return void response.end(JSON.stringify(FILES[scenario](this)))
     const { messages } = JSON.parse(body)
     const said = MODELS[scenario]?.(messages.at(-1).content, this, messages) ?? 'Fine.'
     const { ms = 0, ...message } = typeof said === 'string' ? { content: said } : said
@@ -83,6 +83,31 @@ const numbers = (wrong) => (prompt, model) => {
   if (!wrong.includes(step)) return `${step * 10}`
   return model.isRecording || model.random() < model.chance ? `wrong ${step}` : `${step * 10}`
 }
+
+/** What the shop and the bank answer. */
+const FILES = {
+  w1: () => ({ price: 10, shipping: '4.90', note: 'fresh' }),
+  w2: () => ({ id: 'lamp', stock: { units: 0 } }),
+  w3: ({ isRecording }) => ({ id: 'lamp', stock: { units: isRecording ? 0 : 5 } }),
+  w4: () => ({ id: 'q-1', days: 30 }),
+  w5: () => ({ price: 10 }),
+  x2: () => ({ ok: true, id: 'tr-81' }),
+}
+
+const parcels = (prompt, { isRecording }) =>
+  prompt.startsWith('What') ? (isRecording ? 'wrong' : '3 kg') : 'Fine.'
+
+/** The right amount is 20; the letter is in other words each time. */
+const letters = (prompt, model) => {
+  if (prompt.startsWith('How much')) return model.isRecording ? '200' : '20'
+  if (!prompt.startsWith('Write a letter')) return 'Fine.'
+  return `${reworded(model)} we send you ${/\d+/.exec(prompt)?.[0]} euros for the lamp.`
+}
+
+const reworded = (model) =>
+  ['Gladly', 'Dear friend,', 'Hello,', 'Good day,', 'As agreed,'][Math.floor(model.random() * 5)] +
+  ' '.repeat(1) +
+  ['today', 'now', 'this week', 'soon'][Math.floor(model.random() * 4)]
 
 const isAvailable = (prompt) =>
   / (\d+) units/.exec(prompt)?.[1] !== '0' && !/no lamp|sold out/i.test(prompt)
@@ -131,6 +156,23 @@ const MODELS = {
     }
     return { tool_calls: [call] }
   },
+  v1: parcels,
+  v4: parcels,
+  v5: parcels,
+  x1: letters,
+  x2: letters,
+  x3: (prompt, model) =>
+    prompt.startsWith('Is')
+      ? model.isRecording
+        ? 'OPEN'
+        : 'CLOSED'
+      : `${reworded(model)} the lamp is paid back.`,
+  x4: (prompt, model) => {
+    if (prompt.startsWith('Write'))
+      return model.isRecording ? 'return?' : `${reworded(model)} return days`
+    return prompt.includes(' 30 ') ? 'GRANTED' : 'DENIED'
+  },
+  y1: (_prompt, model) => `${reworded(model)} it is a list.`,
   r: (prompt, model) => {
     if (prompt.startsWith('Give')) return model.isRecording ? 'a wrong hint' : 'a hint'
     if (!prompt.startsWith('Solve')) return 'Fine.'

@@ -127,6 +127,92 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     causes: [['2']],
     echoes: ['3'],
   },
+  v1: {
+    what: 'a variable that --env changes',
+    verdicts: ['attributed'],
+    causes: [['environment']],
+    isSampled: true,
+  },
+  v2: {
+    what: 'a variable that is not set now',
+    verdicts: ['attributed'],
+    causes: [['environment']],
+  },
+  v3: {
+    what: 'a variable that has another value now',
+    verdicts: ['attributed'],
+    causes: [['environment']],
+  },
+  "v3'": { what: 'a variable that is as recorded', verdicts: ['no attributable step'] },
+  v4: {
+    what: 'a wrong model, and a variable that makes no difference',
+    verdicts: ['attributed'],
+    causes: [['2']],
+  },
+  "v4'": {
+    what: 'a wrong model, and a variable that is not set now',
+    verdicts: ['attributed'],
+    causes: [['2']],
+  },
+  v5: {
+    what: 'a wrong model and a variable that are needed together',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['2', 'environment']],
+  },
+  w1: {
+    what: 'a number that a request answers as a text',
+    verdicts: ['dependence'],
+    causes: [['2']],
+    ways: ['field'],
+    isSampled: true,
+  },
+  w2: {
+    what: 'a request that says that nothing is left',
+    verdicts: ['dependence'],
+    causes: [['2']],
+    ways: ['field'],
+  },
+  w3: {
+    what: 'a request with a stale answer',
+    verdicts: ['attributed'],
+    causes: [['2']],
+    ways: ['live'],
+  },
+  w4: {
+    what: 'a request with an effect, whose answer decides',
+    verdicts: ['dependence'],
+    causes: [['2']],
+    ways: ['field'],
+  },
+  w5: { what: 'a bug that no answer of a request hides', verdicts: ['no attributable step'] },
+  x1: {
+    what: 'a mail in other words each time',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['2']],
+    echoes: ['3'],
+    isSampled: true,
+  },
+  x2: {
+    what: 'a bank transfer with another amount and memo',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['2']],
+    echoes: ['3'],
+  },
+  x3: {
+    what: 'a transfer with a reworded memo, before the mistake',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['3']],
+  },
+  x4: {
+    what: 'a lookup with a reworded query',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['2']],
+    echoes: ['3', '4'],
+  },
+  y1: { what: 'a TypeError, with a model that rewords', verdicts: ['no attributable step'] },
+  y2: { what: 'an index that is one too high', verdicts: ['no attributable step'] },
+  y3: { what: 'words that are parsed as JSON', verdicts: ['no attributable step'] },
+  y4: { what: 'a product with undefined', verdicts: ['no attributable step'] },
 }
 
 const letters = isSoak ? LETTERS : LETTERS.filter((letter) => EXPECTED[letter]?.isSampled)

@@ -17,7 +17,7 @@ const SEEN_MAX = 2
 
 /**
  * Variations of the recorded answer that differ in one field: first values from other answers of
- * the same tool, then another value of the same type. They are made up, so a pass shows that the
+ * the same tool, then another value, also of another type: `4.9` instead of `"4.90"`. They are made up, so a pass shows that the
  * failure depends on the field, not that the field was wrong.
  */
 export function fieldChanges(
@@ -48,13 +48,17 @@ export function fieldChanges(
     })
 }
 
-/** Other values of the same type. */
-function otherValues(value: unknown): unknown[] {
+/** The same value with another type, if it is a number or boolean, and other values of its type. */
+export function otherValues(value: unknown): unknown[] {
   if (typeof value === 'boolean') return [!value]
-  if (typeof value === 'number') return value === 0 ? [1, 100] : [0, 10 * value]
-  if (typeof value === 'string') return value === '' ? [] : ['']
-  return []
+  if (typeof value === 'number') return value === 0 ? [1, 100, '0'] : [0, 10 * value, String(value)]
+  if (typeof value !== 'string' || value === '') return []
+  if (value === 'true' || value === 'false') return [value === 'true', '']
+  return NUMBER.test(value) ? [Number(value), ''] : ['']
 }
+
+/** `4.90`, but not `007` or an id of many digits. */
+const NUMBER = /^-?(?:0|[1-9]\d{0,8})(?:\.\d+)?$/
 
 /** Leaves of a JSON value with their paths, in order. */
 function leavesOf(value: unknown, at = ''): [path: string, value: unknown][] {

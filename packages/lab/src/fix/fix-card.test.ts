@@ -122,3 +122,23 @@ describe('the card of a change', () => {
     )
   })
 })
+
+test.each([
+  [{ forks: 0, isStopped: true }, 'not searched: a limit stopped the search before the first fork'],
+  [{ forks: 12, isStopped: true }, 'not found: a limit stopped the search after 12 forks'],
+  [{ forks: 12 }, 'no step was found that explains the failure'],
+])('a search that a limit stopped is not said to have found nothing: %j', (search, text) => {
+  const lines = fixLines({ ...outcome(search), causes: [] }, look as never)
+  expect(lines).toContain(`  cause    ${text} (retake blame r)`)
+})
+
+test('a refused key gets advice about the key, and not about --model', () => {
+  const evidence = 'POST http://127.0.0.1:4000/v1/chat refused the credentials with 401.'
+  const { result, ...rest } = outcome(undefined)
+  const symptoms = [{ class: 'authentication', confidence: 'certain', evidence, data: {} }] as never
+  const text = fixLines({ ...rest, result: { ...result, tried: 0, symptoms } }, look as never).join(
+    ' ',
+  )
+  expect(text).toContain('check the key that the run uses')
+  expect(text).not.toContain('--model')
+})

@@ -34,11 +34,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
   const title = printable(best?.candidate.title ?? explanation(outcome))
   const rejected = best === undefined ? result.fixes : []
   const others = workingFixes(result).slice(1, SHOWN_MAX)
-  const causes = outcome.causes
-    ?.map((steps) =>
-      steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
-    )
-    .join('; ')
+  const causes = causesText(outcome)
   const unusable = Object.entries(model?.unusable ?? {}).map(([why, count]) => `${count} × ${why}`)
   return linesOf(
     ...wrap(`${word} · ${title}`, width).map((line, index) =>
@@ -46,8 +42,7 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
     ),
     best && bodyLines(best, outcome, look),
     result.status !== 'passing' && symptomLines(result, look, best?.candidate.why),
-    causes !== undefined &&
-      `  cause    ${causes || 'no step was found that explains the failure'} (retake blame ${run})`,
+    causes !== undefined && `  cause    ${causes} (retake blame ${run})`,
     best === undefined &&
       (result.forks > 0 || outcome.search !== undefined) &&
       `  spent    ${spentText(outcome)}`,
@@ -68,6 +63,19 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
       `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
     best !== undefined && !isApplied && `  apply    retake fix ${run} --apply`,
   )
+}
+
+/** The cause that was searched; undefined if none was. */
+function causesText({ causes, search }: FixOutcome): string | undefined {
+  if (causes === undefined) return undefined
+  if (search?.isStopped === true)
+    return search.forks === 0
+      ? 'not searched: a limit stopped the search before the first fork'
+      : `not found: a limit stopped the search after ${plural(search.forks, 'fork')}`
+  const texts = causes.map((steps) =>
+    steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.join(' and ')} together`,
+  )
+  return texts.join('; ') || 'no step was found that explains the failure'
 }
 
 const untriedFixes = ({ fixes }: FixResult): readonly JudgedFix[] =>
@@ -123,6 +131,7 @@ export function fixHeadline(outcome: FixOutcome): string {
 function explanation({ result, reason, run, proposed, model }: FixOutcome): string {
   const { reproduced, status, tried } = result
   const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
+  const refused = result.symptoms.find((symptom) => symptom.class === 'authentication')
   if (proposed !== undefined && status === 'not-fixed')
     return `${rate} (${reason}); no fix was tried`
   if (result.isCutShort === true)
@@ -143,6 +152,8 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
     case 'repaired':
     case 'workaround':
     case 'not-fixed':
+      if (tried === 0 && refused !== undefined)
+        return `${refused.evidence} No change of the code helps: check the key that the run uses, and what it may do`
       return tried === 0
         ? `no rule applies to this failure (${reason}); ${model === undefined ? '--model lets a model write a fix' : `${model.model} wrote nothing that could be tried`}`
         : `none of ${plural(tried, 'candidate')} repairs the run (${reason})`

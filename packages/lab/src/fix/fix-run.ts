@@ -92,8 +92,15 @@ export interface FixOutcome {
   readonly model?: ModelReport
   /** Labels of the steps that together caused the failure, if searched. */
   readonly causes?: readonly (readonly string[])[]
-  /** Forks of this command's search for the cause, and their known cost. */
-  readonly search?: { readonly forks: number; readonly costUsd?: number }
+  /**
+   * Forks of this command's search for the cause, and their known cost. `isStopped`: a limit ended it
+   * before it found a cause.
+   */
+  readonly search?: {
+    readonly forks: number
+    readonly costUsd?: number
+    readonly isStopped?: boolean
+  }
   /** Titles of candidates that were only listed, as requested. */
   readonly proposed?: readonly string[]
   readonly notes: readonly string[]
@@ -342,7 +349,9 @@ async function locateCause(
   const known = attempt(
     () => JSON.parse(readFileSync(findingsPath(tape.path, tape.run.id), 'utf8')) as FindingsFile,
   )
-  if (known !== undefined && known.oracle === oracle.text) return { findings: known.findings }
+  // A search that a limit stopped would continue, so its findings are not reused.
+  const isFinished = known !== undefined && known.findings.verdict !== 'stopped'
+  if (isFinished && known.oracle === oracle.text) return { findings: known.findings }
   const { signal, onProgress, maxForks, maxUsd } = settings
   try {
     const search = await prepareSearch(
@@ -371,12 +380,18 @@ async function locateCause(
         onProgress(`locating the cause: ${forks} forks, about ${remaining} more`),
     })
     signal.throwIfAborted()
-    writeFindings(tape.path, found)
     const { newForks, spentUsd } = found.facts
+    const { verdict, causes } = found.findings
+    const isStopped = verdict === 'stopped' && causes.length === 0
+    if (!isStopped) writeFindings(tape.path, found)
     const isPriced = found.findings.forks.costUsd !== undefined
     return {
       findings: found.findings,
-      search: { forks: newForks, ...(isPriced && defined({ costUsd: spentUsd })) },
+      search: {
+        forks: newForks,
+        ...(isPriced && defined({ costUsd: spentUsd })),
+        ...(isStopped && { isStopped }),
+      },
     }
   } catch (error) {
     const explained = explain(error)

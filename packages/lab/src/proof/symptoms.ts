@@ -803,7 +803,8 @@ const driftSymptoms = (steps: readonly StepFacts[], before: readonly StepFacts[]
       }),
     )
     const news = added.length > 0 ? `; new: ${added.slice(0, 3).join(', ')}` : ''
-    const evidence = `${sourceOf(facts)} no longer has ${missing.slice(0, 3).join(', ')}${news}.`
+    const source = facts.step.toolName ?? facts.step.title
+    const evidence = `${source} no longer has ${missing.slice(0, 3).join(', ')}${news}.`
     return [symptomAt(facts.step, 'response-drift', 'likely', evidence, { renamed })]
   })
 }

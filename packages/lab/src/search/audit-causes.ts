@@ -6,6 +6,8 @@ import { randomRepair, someRepairs, type StepSet, union, upTo, without } from '.
 const LONGER_PREFIXES = 3
 const REPAIRS = 3
 const RANDOM_COALITIONS = 8
+/** The same if the run seems deterministic, so that each one has a certain result. */
+const CERTAIN_COALITIONS = 7
 /** Discount on the required evidence, because a coalition is expected to behave as predicted. */
 const EXPECTED = Math.log(20)
 const MIN_BAR = 1.5
@@ -63,7 +65,9 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
     }
   }
   for (const repair of someRepairs(causes, REPAIRS, random)) add(without(everyStep, repair))
-  for (let count = 0; count < RANDOM_COALITIONS; count++) {
+  const { isCertaintyExpected } = search.levels
+  const wanted = isCertaintyExpected ? CERTAIN_COALITIONS : RANDOM_COALITIONS
+  for (let count = 0; count < wanted; count++) {
     const some = everyStep.filter(() => random() < 0.5)
     add(count % 2 === 0 ? union(some, causes[0]!) : without(some, randomRepair(causes, random)))
   }

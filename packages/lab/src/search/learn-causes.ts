@@ -59,8 +59,6 @@ const MAYBE_WEAKER = Math.log(3)
 /** A cause that fails only 30 % of the time is unlikely to fail this many times in a row. */
 const MIN_ALONE = 3
 const MAX_ALONE = 60
-/** If the whole run always failed and a cause did not, both rates are compared over this many forks. */
-const KNOWN_FORKS = 10
 
 interface Proof {
   readonly isProven: boolean
@@ -169,9 +167,7 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   for (;;) {
     const odds = logOddsOfTwoRates(search.levels, whole, alone)
     if (odds >= WEAKER) return true
-    const mayDiffer = whole.fails === whole.forks && alone.fails < alone.forks
-    const isKnown = Math.min(whole.forks, alone.forks) >= KNOWN_FORKS
-    if (odds <= MAYBE_WEAKER && (isKnown || !mayDiffer)) return false
+    if (odds <= MAYBE_WEAKER) return false
     const fewer = whole.forks < alone.forks ? whole : alone
     if (fewer.forks >= MAX_ALONE || ledger.isExhausted(fewer)) return odds > PROBABLY_WEAKER
     await ledger.draw(fewer, fewer === whole ? 'anchor' : 'cause')

@@ -429,6 +429,13 @@ const roundPrinted = operator(
   },
 )
 
+const ROUNDED = `
+/** An amount in whole cents. Halves are rounded up, although binary fractions may be below them. */
+function roundedToCents(amount⟨: any⟩)⟨: any⟩ {
+  if (typeof amount !== 'number') return amount
+  return Math.round((amount + Math.sign(amount) * Number.EPSILON) * 100) / 100
+}`
+
 /** `parseInt` of an amount with cents. */
 const parseFraction = pitfall(
   'parse-fraction',
