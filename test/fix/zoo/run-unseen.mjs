@@ -473,8 +473,7 @@ async function main() {
       bad += problems.length > 0 ? 1 : 0
     }
     console.log(`${chosen.length - bad} of ${chosen.length} are as they say`)
-    process.exitCode = bad === 0 ? 0 : 1
-    return
+    process.exit(bad === 0 ? 0 : 1)
   }
   const modes = values.modes.split(',')
   const companies = values.company.split(',')
