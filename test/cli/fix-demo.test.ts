@@ -45,7 +45,8 @@ describe('every sentence of fix --demo is true', () => {
       ) as FixOutcome
       const [best] = result.fixes
       const { control, fixed: withIt } = best?.evidence ?? {}
-      expect(result.status).toBe('fixed')
+      expect(result).toMatchObject({ status: 'repaired', claim: 'this-run' })
+      expect(stdout).toMatch(/^repairs this run · /)
       expect(control?.passed).toBe(0)
       expect(withIt?.passed).toBe(withIt?.trials)
       expect(stdout).toContain(`fails    ${control?.trials} of ${control?.trials} trials without`)

@@ -49,13 +49,13 @@ test('with the policy "apply", a terminal shows the fix and applies it after a y
   expect(read()).not.toBe(agent)
   expect(await retake('fix', '--undo')).toMatchObject({ code: 0 })
   // Without a terminal it only suggests.
-  expect(await retake(...args)).toMatchObject({ code: 0 })
+  expect(await retake(...args)).toMatchObject({ code: 7 })
   expect(read()).toBe(agent)
 }, 600_000)
 
-test('with the policy "auto", a fix applies itself if 59 passing runs stay identical, and not with 58', async () => {
+test('with the policy "auto", a proven fix applies itself if 59 passing runs stay identical, and not with 58', async () => {
   soakOnly()
-  const { folder, runs, fix, read } = await projectWith(['1', '9'])
+  const { folder, runs, fix, read } = await projectWith(['1', '8', '9'])
   await writeFile(join(folder, 'retake.config.json'), '{ "fix": { "policy": "auto" } }')
   const [passing = ''] = runs
   const corpus = join(folder, 'corpus')
@@ -66,11 +66,16 @@ test('with the policy "auto", a fix applies itself if 59 passing runs stay ident
   }
   await add(0, 58)
   const args = ['last', '--no-ai', '--corpus', 'corpus', '--no-test']
-  const few = await fix(...args)
-  expect(few, few.said).toMatchObject({ code: 0, corpus: 58, result: { status: 'fixed' } })
+  const judged = [...args, '--oracle', 'stdout:/RESULT (pay|deny)/']
+  const few = await fix(...judged)
+  expect(few, few.said).toMatchObject({ code: 0, corpus: 58, result: { claim: 'proven' } })
   expect(read()).toBe(agent)
   await add(58, 59)
-  const many = await fix(...args)
+  // Without an oracle, the same evidence proves nothing about results.
+  const unjudged = await fix(...args)
+  expect(unjudged, unjudged.said).toMatchObject({ code: 6, corpus: 59 })
+  expect(read()).toBe(agent)
+  const many = await fix(...judged)
   expect(many, many.said).toMatchObject({ code: 0, corpus: 59 })
   expect(many.applied).toMatchObject({ files: ['agent.mjs'] })
   expect(read()).toBe(many.result?.fixes[0]?.candidate.edits[0]?.after)

@@ -60,11 +60,12 @@ test('a failed run of record() is fixed, with a test that calls the function; on
     stderr: expect.stringMatching(/without `entry`[^]*defineAgent[^]*FIX_NOT_FORKABLE/) as string,
   })
   const fixed = await retake('fix', 'last~1', '--no-ai', '--apply', '--yes', '--json')
-  expect(fixed, fixed.stderr).toMatchObject({ code: 0 })
+  expect(fixed, fixed.stderr).toMatchObject({ code: 7 })
   expect(JSON.parse(fixed.stdout)).toMatchObject({
     corpus: 1,
     result: {
-      status: 'fixed',
+      status: 'repaired',
+      claim: 'this-run',
       fixes: [{ evidence: { fixed: { trials: 2, passed: 2 }, corpus: { identical: 1 } } }],
     },
     applied: { files: ['agent.mjs'], test: 'test/decide-fixed.test.mjs' },
@@ -96,7 +97,7 @@ const { status } = await desk.call('pay', args)
 console.log(args.to, status)
 `
 
-test('a call that should not happen is denied by a rule of the guard, proven like any other fix', async () => {
+test('a call that should not happen is denied by a rule of the guard, tried like any other fix', async () => {
   const model = await startModelServer({
     answer: ({ messages }) => {
       const [to] = /\w+@[\w.]+\w/.exec(messages.at(-1)?.text ?? '') ?? []
@@ -119,11 +120,11 @@ test('a call that should not happen is denied by a rule of the guard, proven lik
     'not:stdout:/mallory\\S+ done/',
     '--json',
   )
-  expect(fixed, fixed.stderr + fixed.stdout).toMatchObject({ code: 0 })
+  expect(fixed, fixed.stderr + fixed.stdout).toMatchObject({ code: 7 })
   const { result } = JSON.parse(fixed.stdout) as { result: FixResult }
   const rule = result.fixes.find(({ candidate }) => candidate.operator === 'guard-rule')
   expect(rule, JSON.stringify(rule)).toMatchObject({
-    verdict: { status: 'proven' },
+    verdict: { status: 'repairs', claim: 'this-run' },
     evidence: { isExact: true, corpus: { identical: 1, breaks: 0 } },
   })
 }, 600_000)
@@ -145,8 +146,8 @@ test('without bubblewrap, rules and models are tried under the permission model 
   patches.push(RIGHT)
   const fixed = await fix(...withModel, '--fresh')
   expect(fixed, fixed.said).toMatchObject({
-    code: 0,
-    result: { status: 'fixed', fixes: [{ evidence: { siblings: { passed: 1, trials: 1 } } }] },
+    code: 6,
+    result: { status: 'repaired', fixes: [{ evidence: { siblings: { passed: 1, trials: 1 } } }] },
   })
 }, 600_000)
 

@@ -120,12 +120,12 @@ test('a fix inside a tool is not called a failure where no sandbox can run it', 
   })
   expect(noSandbox).toContain('RETAKE_SANDBOX=off')
 
-  // With the risk accepted, or with a sandbox, the same candidate is tried and proven.
+  // With the risk accepted, or with a sandbox, the same candidate is tried, and works.
   const proven = await retake([...fix, hasSandbox ? '--json' : '--no-sandbox'])
-  expect(proven.code).toBe(0)
+  expect(proven.code).toBe(7)
   const accepted = await retake([...fix, '--no-sandbox', '--fresh'], off)
-  expect(accepted.code, accepted.stdout + accepted.stderr).toBe(0)
-  expect(accepted.stdout).toMatch(/^fixed · Take the newest match/)
+  expect(accepted.code, accepted.stdout + accepted.stderr).toBe(7)
+  expect(accepted.stdout).toMatch(/^repairs this run · Take the newest match/)
   expect(accepted.stderr).toContain('run without a sandbox, as --no-sandbox allows: RETAKE')
   expect(readFileSync(join(folder, 'agent.mjs'), 'utf8')).toBe(agent)
 })

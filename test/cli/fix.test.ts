@@ -15,9 +15,11 @@ import { cli } from './workspace.js'
 test('a rule repairs a failed run, proven against a control arm, a sibling, a twin and the passing runs; then it is applied with a test and undone', async () => {
   const { fix, read, folder, runs, retake } = await projectWith(['1', '7', '8', '9'])
   const [, denied = ''] = runs
+  const oracle = ['--oracle', 'stdout:/RESULT (pay|deny)/']
   const proven = await fix(
     'last',
     '--no-ai',
+    ...oracle,
     '--opposite',
     denied,
     '--pull-request',
@@ -31,21 +33,24 @@ test('a rule repairs a failed run, proven against a control arm, a sibling, a tw
     confined: hasSandbox,
   })
   const [best] = proven.result?.fixes ?? []
-  expect(proven.result).toMatchObject({ status: 'fixed', costUsd: 0 })
+  expect(proven.result).toMatchObject({ status: 'repaired', claim: 'proven', costUsd: 0 })
   expect(best).toMatchObject({
-    verdict: { status: 'proven' },
+    verdict: { status: 'repairs', claim: 'proven' },
     evidence: {
       control: { passed: 0 },
       fixed: { passed: 2, trials: 2 },
       siblings: { passed: 1, trials: 1 },
       opposites: { passed: 1, trials: 1 },
       corpus: { identical: 2, breaks: 0, notChecked: 0 },
+      isOracleGiven: true,
+      losses: [],
+      output: { stdout: 'RESULT deny\n', end: 'exit code 0' },
     },
   })
   expect(read()).toBe(agent)
-  expect(readFileSync(join(folder, 'pr.md'), 'utf8')).toContain(
-    '| passes | 2 of 2 trials with it |',
-  )
+  const request = readFileSync(join(folder, 'pr.md'), 'utf8')
+  expect(request).toContain('| passes | 2 of 2 trials with it |')
+  expect(request).toContain('| claim | proven |')
   const pair = JSON.parse(
     readFileSync(join(folder, 'pairs.jsonl'), 'utf8').split('\n')[0] ?? '',
   ) as object
@@ -56,12 +61,12 @@ test('a rule repairs a failed run, proven against a control arm, a sibling, a tw
   })
 
   // Without a terminal, nobody can approve.
-  expect(await retake('fix', 'last', '--no-ai', '--apply')).toMatchObject({
+  expect(await retake('fix', 'last', '--no-ai', ...oracle, '--apply')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('FIX_NOT_APPROVED'),
   })
   // The trials of the first command are not run again.
-  const applied = await fix('last', '--no-ai', '--apply', '--yes')
+  const applied = await fix('last', '--no-ai', ...oracle, '--apply', '--yes')
   expect(applied, applied.stderr).toMatchObject({ code: 0, newTrials: 0 })
   expect(read()).toBe(best?.candidate.edits[0]?.after)
   const written = applied.applied?.test ?? ''
@@ -103,7 +108,7 @@ test('a dirty file, a file that changed after the fix, and repeated applies stop
   expect(await apply()).toMatchObject({ code: 1, said: expect.stringContaining('FIX_DIRTY') })
   expect(read()).toContain('// not committed')
   git('commit', '-qam', 'second')
-  expect(await apply()).toMatchObject({ code: 0 })
+  expect(await apply()).toMatchObject({ code: 7 })
   await writeFile(join(folder, 'agent.mjs'), `${read()}// later\n`)
   expect(await retake('fix', '--undo')).toMatchObject({
     code: 1,
@@ -111,7 +116,7 @@ test('a dirty file, a file that changed after the fix, and repeated applies stop
   })
   await writeFile(join(folder, 'agent.mjs'), read().replace('// later\n', ''))
   expect(await retake('fix', '--undo')).toMatchObject({ code: 0 })
-  expect(await apply()).toMatchObject({ code: 0 })
+  expect(await apply()).toMatchObject({ code: 7 })
   expect(await retake('fix', '--undo')).toMatchObject({ code: 0 })
   expect(await apply()).toMatchObject({
     code: 1,
@@ -120,7 +125,7 @@ test('a dirty file, a file that changed after the fix, and repeated applies stop
   expect(read()).toBe(`${agent}// not committed\n`)
 }, 600_000)
 
-test('a patch of a model is proven like any other; prose, wrong and special-cased ones are counted and rejected', async (context) => {
+test('a patch of a model is tried like any other; prose, wrong and special-cased ones are counted and rejected', async (context) => {
   context.skip(!hasSandbox, 'there is no bubblewrap')
   const { fix, patches, prompts, read } = await projectWith(['7', '2', '1'], wrongWord)
   const withModel = (...args: string[]) =>
@@ -129,10 +134,10 @@ test('a patch of a model is proven like any other; prose, wrong and special-case
   patches.push('Have you tried to run it again?', block('no such line', 'x'), RIGHT)
   const third = await withModel()
   expect(third, third.said).toMatchObject({
-    code: 0,
+    code: 6,
     confined: true,
     model: { requests: 3, candidates: 1, unusable: { prose: 1, 'does not apply': 1 } },
-    result: { status: 'fixed' },
+    result: { status: 'repaired', claim: 'this-kind' },
   })
   const [best] = third.result?.fixes ?? []
   expect(best).toMatchObject({
@@ -166,7 +171,7 @@ test('a patch of a model is proven like any other; prose, wrong and special-case
     result: { status: 'not-fixed' },
     model: { candidates: 3 },
   })
-  expect(none.result?.fixes.map(({ verdict }) => verdict.status)).not.toContain('proven')
+  expect(none.result?.fixes.filter(({ verdict }) => verdict.claim !== undefined)).toEqual([])
   expect(none.result?.fixes.map(({ verdict }) => verdict.reason).join()).toContain(
     'It breaks 1 of 1 passing runs',
   )
@@ -282,7 +287,7 @@ test('Ctrl-C leaves the project and the disk as they were, and the next command 
   expect((await readdir(folder)).filter((name) => name.startsWith('retake-'))).toEqual([])
   const before = stored()
   const resumed = await fix('last', '--no-ai')
-  expect(resumed, resumed.said).toMatchObject({ code: 0, result: { status: 'fixed' } })
+  expect(resumed, resumed.said).toMatchObject({ code: 6, result: { status: 'repaired' } })
   // Trials of the stopped command are not run again.
   expect(resumed.newTrials).toBe(stored() - before)
 }, 600_000)
@@ -297,7 +302,10 @@ test('failures of the same kind are one cluster, and fix --cluster repairs the n
   expect(clusters).toMatchObject([{ site: 'agent.mjs:7', class: 'malformed-json' }])
   expect(clusters[0]?.runs).toHaveLength(3)
   const fixed = await fix('--cluster', clusters[0]?.id ?? '', '--no-ai')
-  expect(fixed, fixed.said).toMatchObject({ code: 0, result: { status: 'fixed' } })
+  expect(fixed, fixed.said).toMatchObject({
+    code: 6,
+    result: { status: 'repaired', claim: 'this-kind' },
+  })
   expect(fixed.result?.fixes[0]?.evidence.siblings).toMatchObject({ trials: 2, passed: 2 })
   expect(await retake('failures', '--since', 'yesterday')).toMatchObject({ code: 2 })
 }, 600_000)

@@ -644,11 +644,11 @@ console.log(await ask('window ' + days), await stream('window ' + days))`,
       { tool: 'search_policy' },
     ])
     const fix = await ended(await start(run, 'fix', given))
-    expect(fix.result, JSON.stringify(fix.result)).toMatchObject({ exitCode: 0 })
+    expect(fix.result, JSON.stringify(fix.result)).toMatchObject({ exitCode: 7 })
     expect(fix.result?.files?.map(({ name }) => name)).toContain(`${run}.patch`)
   }, 900_000)
 
-  test('a fix job proves a fix and offers its patch', async () => {
+  test('a fix job finds a fix, says how far it is shown, and offers its patch', async () => {
     const fence = '`'.repeat(3)
     const modelUrl = await chatting(() => `${fence}json\n{ "verdict": "deny" }\n${fence}`)
     const run = await pushed(
@@ -665,12 +665,16 @@ console.log('RESULT', decision.verdict)`,
     )
     const { state, result, id } = await ended(await start(run, 'fix'))
     expect(state, JSON.stringify(result)).toBe('done')
-    expect(result).toMatchObject({ exitCode: 0, summary: { result: { status: 'fixed' } } })
+    expect(result).toMatchObject({
+      exitCode: 7,
+      summary: { result: { status: 'repaired', claim: 'this-run' } },
+    })
     const names = result?.files?.map(({ name }) => name)
     expect(names).toEqual([`${run}.patch`, `${run}.fix.md`])
     const shown = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
     const page = await shown.text()
     expect(page).toContain('+++ b/agent.mjs')
+    expect(page).toContain('</b> (repairs this run)')
     expect(page).toContain(`/jobs/${id}/files/${run}.patch`)
   })
 
@@ -694,8 +698,8 @@ console.log('RESULT', decision.verdict)`,
       const { state, result } = await ended(await start(run, 'fix', given))
       expect(state, JSON.stringify(result)).toBe('done')
       expect(result).toMatchObject({
-        exitCode: 0,
-        summary: { result: { status: 'fixed', fixes: [{ candidate: { author: 'model' } }] } },
+        exitCode: 7,
+        summary: { result: { status: 'repaired', fixes: [{ candidate: { author: 'model' } }] } },
       })
       expect(result?.files?.map(({ name }) => name)).toContain(`${run}.patch`)
       expect(result?.costUsd).toBeCloseTo((model.requests.length - 1) * 0.002, 5)

@@ -12,6 +12,7 @@ const evidence: FixEvidence = {
   losses: [],
   attempts: [],
   literals: [],
+  output: { stdout: 'RESULT deny for ann@example.com\n', end: 'exit code 0' },
   opposites: none,
   corpus: { identical: 59, same: 0, breaks: 0, notChecked: 0 },
   causeSetsHit: { hit: 0, all: 0 },
@@ -48,6 +49,20 @@ export function provenFix(
   }
 }
 
+/** A change with which the run passes although it drops data. */
+export const workaround = (id: string, texts: readonly [string, string]): JudgedFix =>
+  provenFix(id, texts, {
+    evidence: {
+      ...evidence,
+      siblings: none,
+      losses: [
+        { code: 'DEFAULT_ADDED', at: 'agent.mjs:2', text: "JSON.parse((await ask()) ?? '{}')" },
+        { code: 'EMPTY_PRINTED', value: 'undefined', line: 'RESULT undefined' },
+      ],
+    },
+    verdict: { status: 'workaround', claim: 'this-run', reason: 'passes 2 of 2' },
+  })
+
 /** A result as `retake fix` stores it beside the runs. */
 export const fixOutcome = (run: string, fixes: readonly JudgedFix[]) => ({
   version: 1,
@@ -59,6 +74,7 @@ export const fixOutcome = (run: string, fixes: readonly JudgedFix[]) => ({
     status: 'repaired',
     claim: 'proven',
     reason: '',
+    failedOutput: { stdout: 'reading\n', end: 'SyntaxError: Unexpected token' },
     reproduced: { trials: 5, failed: 5 },
     symptoms: [
       {

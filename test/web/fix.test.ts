@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fixOutcome, provenFix } from '../support/fix-outcome.js'
+import { fixOutcome, provenFix, workaround } from '../support/fix-outcome.js'
 import { blocksOf } from '../support/report-blocks.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { seriousViolations } from './support/axe.js'
@@ -35,6 +35,7 @@ beforeAll(async () => {
   const rejected = { status: 'rejected', reason: 'still fails: exit code 1' } as const
   const outcome = fixOutcome('fenced', [
     provenFix('f1', [BEFORE, AFTER]),
+    workaround('f3', [BEFORE, BEFORE.replace('await ask()', "(await ask()) ?? '{}'")]),
     provenFix('f2', [BEFORE, `${BEFORE}// nothing\n`], { verdict: rejected }),
   ])
   store('fenced', outcome)
@@ -61,22 +62,35 @@ test('shows evidence and diff of each candidate, and applies and undoes a proven
   const text = async () => (await panel(page).textContent()) ?? ''
   await page.getByTestId('fix-verdict').waitFor()
   for (const part of [
-    'Fixed: Strip the code fence in agent.mjs:2 (f1)',
+    'Proven: Strip the code fence in agent.mjs:2 (f1)',
     '5 of 5 trials without the fix',
     '2 of 2 trials with it',
-    '59 of 59 passing runs make identical requests',
+    '59 of 59 passing runs make the same requests and print the same',
+    'Printed before and now',
+    '-(ended with SyntaxError: Unexpected token)',
+    '+RESULT deny for ann@example.com',
     'added: JSON.parse(unfenced(await ask()))',
     'removed: JSON.parse(await ask())',
     'malformed-json (certain)',
   ])
     expect(await text()).toContain(part)
+  // A workaround names what it loses, and may be applied like a fix.
+  const other = panel(page).locator('[data-fix="f3"]')
+  for (const part of [
+    'workaround',
+    '5 of 5 trials without the change',
+    "a constant replaces a missing value at agent.mjs:2: JSON.parse((await ask()) ?? '{}')",
+    'it prints undefined: “RESULT undefined”',
+  ])
+    expect(await other.textContent()).toContain(part)
   // A candidate that was rejected is folded and cannot be applied.
   await panel(page).getByText('(f2)').click()
   await panel(page).getByText('still fails: exit code 1').waitFor()
-  expect(await panel(page).getByRole('button', { name: 'Apply' }).count()).toBe(1)
+  expect(await panel(page).getByRole('button', { name: 'Apply' }).count()).toBe(2)
   expect(await seriousViolations(page)).toEqual([])
 
-  await panel(page).getByRole('button', { name: 'Apply to 1 file' }).click()
+  const best = (shown: Page) => panel(shown).locator('[data-fix="f1"]')
+  await best(page).getByRole('button', { name: 'Apply to 1 file' }).click()
   await panel(page).getByText('Changed agent.mjs.').waitFor()
   expect(source()).toBe(AFTER)
   // Another page notices.
@@ -88,12 +102,12 @@ test('shows evidence and diff of each candidate, and applies and undoes a proven
   expect(await seriousViolations(second)).toEqual([])
   expect(await panel(second).evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0)
   await panel(page).getByRole('button', { name: 'Undo' }).click()
-  await panel(second).getByRole('button', { name: 'Apply to 1 file' }).waitFor()
+  await best(second).getByRole('button', { name: 'Apply to 1 file' }).waitFor()
   expect(source()).toBe(BEFORE)
 
   // A file that changed since then is not overwritten.
   writeFileSync(join(workspace.folder, 'agent.mjs'), `${BEFORE}// later\n`)
-  await panel(page).getByRole('button', { name: 'Apply to 1 file' }).click()
+  await best(page).getByRole('button', { name: 'Apply to 1 file' }).click()
   await panel(page).getByText('FIX_FILE_CHANGED').waitFor()
   expect(source()).toBe(`${BEFORE}// later\n`)
   writeFileSync(join(workspace.folder, 'agent.mjs'), BEFORE)
@@ -128,5 +142,6 @@ test('a report shows the result without buttons and without redacted values', as
       .count(),
   ).toBe(0)
   const bare = await makeReportFile(workspace, 'fenced', ['--no-source', '--force'])
-  for (const block of blocksOf(bare).values()) expect(block.includes('unfenced')).toBe(false)
+  for (const block of blocksOf(bare).values())
+    expect(String(block)).not.toMatch(/unfenced|await ask/)
 })

@@ -11,6 +11,7 @@ import { project } from '@retake/runner/config'
 import { stopAtStep, withProbe } from '@retake/runner/debug'
 import { cliErrors } from '@retake/runner/errors'
 import { type ChatEndpoint, type ChatMessage, requestChat } from '@retake/runner/oracle'
+import { verdictReason } from '../texts/fix-words.js'
 import { diffText } from './fix-card.js'
 
 /** Maximum number of requests per run. Each says why earlier fixes were rejected. */
@@ -125,7 +126,7 @@ export class FixAuthor {
 
   canTry({ status, isCutShort }: FixResult): boolean {
     const isOver = isCutShort === true || this.#isSilent || this.#requests === REQUESTS_MAX
-    return status === 'not-fixed' && !isOver
+    return /^(?:not-fixed|workaround)$/.test(status) && !isOver
   }
 
   async write(tape: Tape, context: FixContext, result: FixResult): Promise<FixCandidate[]> {
@@ -201,10 +202,12 @@ function fixPrompt(
   const tried = result.fixes
     .filter(({ candidate }) => candidate.author === 'model')
     .slice(0, REQUESTS_MAX)
-    .map(({ candidate, verdict }) =>
-      ['This fix was rejected:', ...diffText(candidate.edits), `Reason: ${verdict.reason}`].join(
-        '\n',
-      ),
+    .map((fix) =>
+      [
+        'This fix was rejected:',
+        ...diffText(fix.candidate.edits),
+        `Reason: ${verdictReason(fix)}`,
+      ].join('\n'),
     )
   // Whole files as long as they fit; files in the stack first.
   const stack = error?.stack ?? ''

@@ -1,8 +1,8 @@
 import { defined } from '@retake/tape'
 import type { FileEdit } from '../proof/candidates.js'
 import type { FixEvidence, FixResult, JudgedFix } from '../proof/prove-fixes.js'
-import { CLAIM_WORDS, cost, duration, plural, unifiedDiff } from '@retake/tape/present'
-import { CLAIM_LIMITS, lossText, verdictReason } from '../texts/fix-words.js'
+import { CLAIM_WORDS, cost, duration, fixWords, plural, unifiedDiff } from '@retake/tape/present'
+import { limitText, lossText, verdictReason } from '../texts/fix-words.js'
 import { leadLines, linesOf, type Look, printable, type Style, wrap } from '@retake/runner/terminal'
 import { cliErrors } from '@retake/runner/errors'
 import type { FixOutcome } from './fix-run.js'
@@ -53,10 +53,10 @@ export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } 
       `  spent    ${spentText(outcome)}`,
     proposed.length > 0 && ['', `  would try ${plural(proposed.length, 'candidate')}:`],
     ...proposed.map((each) => leadLines('    ', printable(each), width)),
-    others.length > 0 && '',
-    ...others.map(({ candidate: { title: text, id } }) =>
-      leadLines('  also     ', `${printable(text)} (${id})`, width),
-    ),
+    ...others.map(({ candidate: { title: text, id }, verdict: { status, claim } }) => {
+      const what = defined({ verdict: status, claim })
+      return leadLines('  also     ', `${printable(text)} (${id}), ${fixWords(what)}`, width)
+    }),
     ...candidateLines('not tried', untriedFixes(result), look),
     ...candidateLines(
       'tried',
@@ -155,7 +155,8 @@ export function fixFacts(
 ): [label: string, text: string][] {
   const { control, siblings: alike, opposites: opposite, fixed, pinnedToChanged } = evidence
   const { probes, losses, literals } = evidence
-  const limit = CLAIM_LIMITS[verdict.claim ?? 'proven']
+  const limit = limitText(evidence, verdict.claim)
+  const it = losses.length > 0 ? 'change' : 'fix'
   const failed = control.trials - control.passed
   const edits = candidate.edits
   const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
@@ -167,14 +168,14 @@ export function fixFacts(
       ? ` · ${plural(pinnedToChanged, 'recorded answer')} given to a changed request`
       : ''
   const facts: [isKnown: boolean, label: string, text: string][] = [
-    [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the fix`],
+    [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the ${it}`],
     [true, 'passes', `${passes}${onPinned}`],
-    ...losses.map((loss): [boolean, string, string] => [true, 'loses', lossText(loss)]),
-    ...literals.map(({ at, value }): [boolean, string, string] => [
-      true,
-      'only if',
-      `it compares with “${value}”, a value of this run, at ${at}`,
-    ]),
+    [losses.length > 0, 'loses', losses.map(lossText).join('; ')],
+    [
+      literals.length > 0,
+      'literal',
+      `it compares with ${literals.map(({ at, value }) => `“${value}” at ${at}`).join(' and ')}, which ${literals.length === 1 ? 'is a value' : 'are values'} of this run`,
+    ],
     [siblings.length > 0, 'siblings', `${alike.passed} of ${alike.trials} other failed runs pass`],
     [
       probes.trials > 0,
@@ -224,8 +225,8 @@ export function outputDiff(
   { evidence: { output } }: JudgedFix,
 ): readonly string[] {
   if (failedOutput === undefined || output === undefined) return []
-  const [before, after] = [failedOutput, output].map(
-    ({ stdout, end }) => `${stdout.trimEnd()}\n${end}`,
+  const [before, after] = [failedOutput, output].map(({ stdout, end }) =>
+    `${stdout.trimEnd()}\n(ended with ${end})`.trimStart(),
   )
   return unifiedDiff(before!, after!)
     .filter(({ sign }) => sign !== '@')
@@ -241,15 +242,19 @@ function corpusText({ corpus }: FixEvidence): string {
   const { identical, same, breaks, notChecked, whyNotChecked, changedOutput } = corpus
   const all = identical + same + breaks + notChecked
   return [
-    `${identical} of ${all} passing runs make identical requests`,
+    `${identical} of ${all} passing runs make the same requests and print the same`,
     ...(changedOutput !== undefined && breaks === 0
       ? [
-          `${same} still pass, one prints “${changedOutput.after}” instead of “${changedOutput.before}”`,
+          `${same} still ${same === 1 ? 'passes' : 'pass'}, one prints “${changedOutput.after}” instead of “${changedOutput.before}”`,
         ]
       : same > 0
-        ? [`${same} make other requests and still pass`]
+        ? [
+            same === 1
+              ? '1 makes other requests and still passes'
+              : `${same} make other requests and still pass`,
+          ]
         : []),
-    ...(breaks > 0 ? [`${breaks} break`] : []),
+    ...(breaks > 0 ? [`${breaks} ${breaks === 1 ? 'breaks' : 'break'}`] : []),
     ...(notChecked > 0
       ? [`${notChecked} not checked${whyNotChecked ? `: ${whyNotChecked}` : ''}`]
       : []),

@@ -1,10 +1,11 @@
-import type { Tape, RunFix } from '@retake/tape'
+import { defined, type Tape, type RunFix } from '@retake/tape'
 import { replacePrivateFile } from '@retake/tape/node'
 import { unifiedDiff } from '@retake/tape/present'
 import { cliErrors } from '@retake/runner/errors'
 import { fixPathOf, readIfPresent } from '@retake/runner/runs'
 import type { AppliedFixes } from './apply-fix.js'
 import { verdictReason } from '../texts/fix-words.js'
+import type { JudgedFix } from '../proof/prove-fixes.js'
 import { fixFacts, fixHeadline, outputDiff } from './fix-card.js'
 import type { FixOutcome } from './fix-run.js'
 
@@ -38,25 +39,27 @@ export function storedFix(
     status: outcome.result.status,
     ...(outcome.result.claim !== undefined && { claim: outcome.result.claim }),
     headline: fixHeadline(outcome),
-    fixes: outcome.result.fixes.map((fix) => ({
-      id: fix.candidate.id,
-      title: fix.candidate.title,
-      why: fix.candidate.why,
-      author: fix.candidate.author,
-      layer: fix.candidate.layer,
-      verdict: fix.verdict.status,
-      ...(fix.verdict.claim !== undefined && { claim: fix.verdict.claim }),
-      reason: verdictReason(fix),
-      printed: outputDiff(outcome.result, fix),
-      facts: fixFacts(fix, outcome).map(([label, text]) => ({ label, text })),
-      files: withSource
-        ? fix.candidate.edits.map(({ path: file, before = '', after }) => ({
-            path: file,
-            lines: unifiedDiff(before, after),
-          }))
-        : [],
-      isApplied: ids.has(fix.candidate.id),
-    })),
+    fixes: outcome.result.fixes
+      .map((judged) => (withSource ? judged : withoutSource(judged)))
+      .map((fix) => ({
+        id: fix.candidate.id,
+        title: fix.candidate.title,
+        why: fix.candidate.why,
+        author: fix.candidate.author,
+        layer: fix.candidate.layer,
+        verdict: fix.verdict.status,
+        ...(fix.verdict.claim !== undefined && { claim: fix.verdict.claim }),
+        reason: verdictReason(fix),
+        printed: outputDiff(outcome.result, fix),
+        facts: fixFacts(fix, outcome).map(([label, text]) => ({ label, text })),
+        files: withSource
+          ? fix.candidate.edits.map(({ path: file, before = '', after }) => ({
+              path: file,
+              lines: unifiedDiff(before, after),
+            }))
+          : [],
+        isApplied: ids.has(fix.candidate.id),
+      })),
     symptoms: outcome.result.symptoms.map(({ class: kind, step, evidence, confidence }) => ({
       kind,
       evidence,
@@ -66,3 +69,16 @@ export function storedFix(
     notes: outcome.notes,
   }))
 }
+
+/** The same without the lines of code that losses and refusals name. */
+const withoutSource = (fix: JudgedFix): JudgedFix => ({
+  ...fix,
+  evidence: {
+    ...fix.evidence,
+    losses: fix.evidence.losses.map((loss) => ('text' in loss ? { ...loss, text: '' } : loss)),
+  },
+  verdict: {
+    ...fix.verdict,
+    ...defined({ refusals: fix.verdict.refusals?.map((each) => ({ ...each, text: '' })) }),
+  },
+})

@@ -385,8 +385,8 @@ export class FixProof {
       return judged(
         isLossy ? 'workaround' : 'repairs',
         isExact
-          ? 'The recorded run passes with the fix and fails without it.'
-          : `It passes ${fixed.rate} with the fix and ${control.rate} without it.`,
+          ? `The recorded run passes with the ${isLossy ? 'change' : 'fix'} and fails without it.`
+          : `It passes ${fixed.rate} with the ${isLossy ? 'change' : 'fix'} and ${control.rate} without it.`,
         pValue,
       )
     } catch (error) {

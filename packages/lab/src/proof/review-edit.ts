@@ -1,7 +1,11 @@
 import { attempt } from '@retake/tape'
 import type { FileEdit, FixCandidate, FixContext } from './candidates.js'
+import { type ConstantValue, constantValue } from './constant-values.js'
+import { type AddedNodes, finding, located, newNodes } from './edit-findings.js'
 import type { Loss } from './losses.js'
+import { processMembers } from './process-members.js'
 import { ParsedSource, type SyntaxNode } from './source-text.js'
+import { writtenLosses } from './written-losses.js'
 
 /** A reason to refuse a change without running it. `at`: `file:line`. */
 export interface Refusal {
@@ -60,136 +64,21 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
     }
   const [old, changed] = [before, after].map((text) => ParsedSource.tryParse({ path, text }))
   if (changed === undefined || !changed.isCode) return { refusals: [], losses: [], literals: [] }
-  const added = (pick: (source: ParsedSource) => readonly SyntaxNode[]): SyntaxNode[] =>
-    newNodes(old === undefined ? [] : pick(old), pick(changed))
+  const added: AddedNodes = (pick, kindOf) =>
+    newNodes(old === undefined ? [] : pick(old), pick(changed), kindOf)
   return {
     refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
-    losses: [...defaults(added), ...ignoredErrors(added), ...skippedItems(added)],
+    losses: writtenLosses(old, added, isWritten ? 'model' : 'rule'),
     literals: isWritten ? runLiterals(old, added, context) : [],
   }
 }
 
-type AddedNodes = (pick: (source: ParsedSource) => readonly SyntaxNode[]) => SyntaxNode[]
-
-/** Nodes whose text occurs more often than before. */
-function newNodes(before: readonly SyntaxNode[], now: readonly SyntaxNode[]): SyntaxNode[] {
-  const known = new Map<string, number>()
-  for (const { text } of before) known.set(text, (known.get(text) ?? 0) + 1)
-  return now.filter(({ text }) => {
-    const left = known.get(text) ?? 0
-    known.set(text, left - 1)
-    return left <= 0
-  })
-}
-
-const located = ({ source, line }: SyntaxNode): string => `${source.path}:${line}`
-
-const SHOWN_MAX = 80
-const lineOf = (node: SyntaxNode): string =>
-  node.source.text.split('\n')[node.line - 1]!.trim().slice(0, SHOWN_MAX)
-
-const finding = <Code extends string>(code: Code, node: SyntaxNode) => ({
-  code,
-  at: located(node),
-  text: lineOf(node),
-})
-
-// ── Losses ──────────────────────────────────────────────────────────────────
-
-/** A value that contains no data of the run. */
-function isConstant(node: SyntaxNode | undefined): boolean {
-  if (node === undefined) return false
-  if (node.type === 'ArrayExpression') return node.children('elements').every(isConstant)
-  if (node.type === 'ObjectExpression')
-    return node.children('properties').every((each) => isConstant(each.child('value')))
-  if (node.type === 'TemplateLiteral') return node.children('expressions').length === 0
-  return /Literal$/.test(node.type) || /^(?:undefined|NaN)$/.test(node.text)
-}
-
-/** `a ?? []`, `a || 0`, `a?.b` and `a ? a.b : ''` where `a` was read without a check. */
-function defaults(added: AddedNodes): Loss[] {
-  const fallbacks = added((source) =>
-    source
-      .ofType('LogicalExpression')
-      .filter(
-        (node) =>
-          /^(?:\?\?|\|\|)$/.test(String(node.raw['operator'])) && isConstant(node.child('right')),
-      ),
-  )
-  const chains = added((source) =>
-    source
-      .ofType('OptionalMemberExpression', 'OptionalCallExpression')
-      .filter((node) => node.raw['optional'] === true && !hasOtherSource(node)),
-  )
-  const choices = added((source) =>
-    source
-      .ofType('ConditionalExpression')
-      .filter((node) => isConstant(node.child('alternate')) || isConstant(node.child('consequent')))
-      .filter((node) =>
-        /\b(?:null|undefined|typeof|Array\.isArray)\b|^[\w.]+$/.test(node.child('test')!.text),
-      ),
-  )
-  return [...fallbacks, ...chains, ...choices].map((node) => finding('DEFAULT_ADDED', node))
-}
-
-/** True if a missing value is then read from elsewhere, as in `a?.b ?? c.d`. */
-const hasOtherSource = (node: SyntaxNode): boolean =>
-  node.around.some(
-    (each) =>
-      each.type === 'LogicalExpression' &&
-      /^(?:\?\?|\|\|)$/.test(String(each.raw['operator'])) &&
-      each.child('left')?.isAround(node.start) === true &&
-      !isConstant(each.child('right')),
-  ) || isCondition(node)
-
-/** True inside a condition, where a missing value decides, but is not used. */
-const isCondition = (node: SyntaxNode): boolean =>
-  node.around.some(
-    (each) =>
-      /^(?:If|While|DoWhile)Statement$|^ConditionalExpression$/.test(each.type) &&
-      each.child('test')?.isAround(node.start) === true,
-  )
-
-/** A `catch` that neither throws nor uses its error, nor tries something else. */
-function ignoredErrors(added: AddedNodes): Loss[] {
-  const clauses = added((source) => source.ofType('CatchClause')).filter((node) => {
-    const body = node.child('body')
-    const text = body?.text ?? ''
-    const name = node.child('param')?.name
-    const usesError = name !== undefined && new RegExp(`\\b${name}\\b`).test(text)
-    return !usesError && !/\bthrow\b|\bawait\b|\w\(/.test(text)
-  })
-  const handlers = added((source) =>
-    source
-      .ofType('CallExpression', 'OptionalCallExpression')
-      .filter(({ callee }) => callee?.name === 'catch' && callee.type.endsWith('MemberExpression')),
-  ).filter(({ args: [handler] }) => {
-    const body = handler?.child('body')
-    return body !== undefined && (isConstant(body) || /^\{\s*\}$/.test(body.text))
-  })
-  return [...clauses, ...handlers].map((node) => finding('EXCEPTION_IGNORED', node))
-}
-
-/** `if (!x) continue`, and early returns of nothing, for a value that is missing. */
-function skippedItems(added: AddedNodes): Loss[] {
-  return added((source) =>
-    source.ofType('IfStatement').filter((node) => {
-      const body = node.child('consequent')
-      const only = body?.type === 'BlockStatement' ? body.children('body') : body ? [body] : []
-      const [first] = only
-      const isSkip =
-        only.length === 1 &&
-        (first?.type === 'ContinueStatement' ||
-          (first?.type === 'ReturnStatement' &&
-            (first.child('argument') === undefined || isConstant(first.child('argument')))))
-      return isSkip && /^!|[=!]==?\s*(?:null|undefined)\b|\btypeof\b/.test(node.child('test')!.text)
-    }),
-  ).map((node) => finding('ITEMS_SKIPPED', node))
-}
-
 // ── Refusals ────────────────────────────────────────────────────────────────
 
-const EXITS = /^(?:process|globalThis\.process)\.(?:exit|abort|kill|reallyExit)$/
+const EXITS = /^(?:exit|abort|kill|reallyExit)$/
+
+/** Calls of functions with these names throw if something is not as it has to be. */
+const CHECKS = /^(?:assert|expect|invariant|ensure|validate|verify)/
 
 function refusalsOf(
   old: ParsedSource | undefined,
@@ -197,68 +86,179 @@ function refusalsOf(
   added: AddedNodes,
   { oracleText = '' }: FixContext,
 ): Refusal[] {
+  const ends = (source: ParsedSource): SyntaxNode[] =>
+    processMembers(source).flatMap(({ node, name }) => (EXITS.test(name ?? '') ? outer(node) : []))
   const exitCodes = (source: ParsedSource): SyntaxNode[] =>
-    source
-      .ofType('AssignmentExpression')
-      .filter((node) => /\bexitCode$/.test(node.child('left')?.text ?? ''))
-  const exits = (source: ParsedSource): SyntaxNode[] =>
-    source.ofType('CallExpression').filter(({ callee }) => EXITS.test(callee?.text ?? ''))
-  const checks = (source: ParsedSource): SyntaxNode[] => [
-    ...source.ofType('ThrowStatement'),
-    ...source
-      .ofType('CallExpression')
-      .filter(({ callee }) => /^(?:assert|expect)\b/.test(callee?.text ?? '')),
-    ...exitCodes(source),
-    ...exits(source),
-  ]
-  const removed =
-    old === undefined || checks(changed).length >= checks(old).length
-      ? []
-      : newNodes(checks(changed), checks(old))
+    processMembers(source).flatMap(({ node, name, isChanged }) =>
+      name === 'exitCode' && isChanged ? outer(node) : [],
+    )
+  const checks = (source: ParsedSource): SyntaxNode[] =>
+    [
+      ...source.ofType('ThrowStatement'),
+      ...source
+        .ofType('CallExpression')
+        .filter(({ callee }) => CHECKS.test(rootName(callee)) || CHECKS.test(callee?.name ?? '')),
+    ].filter((node) => !isIdle(node))
+  // A check may change its text, but not go away.
+  const [before, now] = [old === undefined ? [] : checks(old), checks(changed)]
+  const returned = added((source) => source.ofType('ReturnStatement'))
+  const removed = (now.length >= before.length ? [] : newNodes(now, before)).filter(
+    (node) => !returned.some(({ text }) => messagesOf(node).some((each) => text.includes(each))),
+  )
+  const endsBefore = old === undefined ? [] : [...ends(old), ...exitCodes(old)]
   return [
-    ...removed.map((node) => finding('CHECK_REMOVED', node)),
+    ...[...removed, ...newNodes([...ends(changed), ...exitCodes(changed)], endsBefore)].map(
+      (node) => finding('CHECK_REMOVED', node),
+    ),
     ...added(exitCodes).map((node) => finding('EXIT_CODE_CHANGED', node)),
-    ...added(exits).map((node) => finding('EARLY_EXIT', node)),
-    ...added((source) =>
-      source
-        .ofType('CallExpression', 'NewExpression')
-        .filter(({ callee }) =>
-          /^(?:eval|Function|process\.binding|process\.dlopen)$|^(?:vm|module)\.\w*(?:run|compile|register|Script)/.test(
-            callee?.text ?? '',
-          ),
-        ),
-    ).map((node) => finding('CODE_FROM_TEXT', node)),
-    ...added((source) => source.ofType('StringLiteral', 'TemplateElement'))
-      .filter((node) => isOutput(node) && isExpected(literalText(node), oracleText))
-      .filter((node) => old?.text.includes(literalText(node)) !== true)
-      .map((node) => finding('EXPECTED_TEXT_WRITTEN', node)),
+    ...added(ends).map((node) => finding('EARLY_EXIT', node)),
+    ...added(runsText).map((node) => finding('CODE_FROM_TEXT', node)),
+    ...added((source) => writtenTexts(source, old, oracleText)).map((node) =>
+      finding('EXPECTED_TEXT_WRITTEN', node),
+    ),
   ]
 }
 
-const literalText = (node: SyntaxNode): string => {
-  const { value } = node.raw
-  return node.type === 'StringLiteral' && typeof value === 'string' ? value : node.text
+/** The assignment, call or declaration around a member, whose text contains the value. */
+const outer = (node: SyntaxNode): SyntaxNode => {
+  const { parent } = node
+  return parent !== undefined &&
+    /^(?:Assignment|Update|Unary|(?:Optional)?Call)Expression$/.test(parent.type)
+    ? parent
+    : node
 }
 
-/** True for text that is printed or returned, rather than sent to a model. */
-const isOutput = (node: SyntaxNode): boolean => {
-  const inner = node.around.slice(node.around.findLastIndex((each) => each.isFunction) + 1)
-  return inner.some(
-    ({ type, callee }) =>
-      type === 'ReturnStatement' || /^console\.|\bstd(?:out|err)\.write$/.test(callee?.text ?? ''),
+/** Texts of an error. Tools may return them to the model instead of throwing. */
+const messagesOf = (node: SyntaxNode): string[] =>
+  node.type !== 'ThrowStatement'
+    ? []
+    : node.source
+        .ofType('StringLiteral', 'TemplateElement')
+        .filter((each) => node.isAround(each.start))
+        .map(literalText)
+        .filter((text) => text.trim().length > EXPECTED_LENGTH_MIN)
+
+const rootName = (node: SyntaxNode | undefined): string =>
+  node?.object === undefined ? (node?.name ?? '') : rootName(node.object)
+
+/** A check that cannot fail: of constants only, or after a condition that never holds. */
+const isIdle = (node: SyntaxNode): boolean => {
+  const { args } = node
+  const isTrivial =
+    args.length > 0 &&
+    args.every((each) => each.type === 'BooleanLiteral' || constantValue(each) !== undefined)
+  const isNeverTrue = (test: SyntaxNode | undefined): boolean =>
+    /^(?:false|0|null|undefined|'')$/.test(test?.text ?? '') ||
+    (test?.raw['operator'] === '&&' &&
+      (isNeverTrue(test.child('left')) || isNeverTrue(test.child('right'))))
+  return (
+    (node.type === 'CallExpression' && isTrivial) ||
+    node.around.some(
+      (each) =>
+        each.type === 'IfStatement' &&
+        each.child('consequent')?.isAround(node.start) === true &&
+        isNeverTrue(each.child('test')),
+    )
   )
 }
+
+/** Code that is made of text, or a member of `process` that only the running program knows. */
+const runsText = (source: ParsedSource): SyntaxNode[] => [
+  ...source.filter(
+    (node) =>
+      node.type === 'Identifier' &&
+      /^(?:eval|Function)$/.test(node.text) &&
+      !/^(?:Object|Class)(?:Property|Method)$|^TS/.test(node.parent?.type ?? '') &&
+      node.parent?.raw['operator'] !== 'instanceof',
+  ),
+  ...source.ofType('CallExpression', 'NewExpression').filter(({ callee }) => {
+    const text = callee?.text ?? ''
+    return (
+      /^process\.(?:binding|dlopen)$|^(?:vm|module)\.\w*(?:run|compile|register|Script)/.test(
+        text,
+      ) || callee?.name === 'constructor'
+    )
+  }),
+  ...processMembers(source).flatMap(({ node, name }) => (name === undefined ? [node] : [])),
+]
+
+/** Constants that are printed, returned or assigned, and contain the result that is expected. */
+function writtenTexts(
+  source: ParsedSource,
+  old: ParsedSource | undefined,
+  oracleText: string,
+): SyntaxNode[] {
+  const expected = wordsOf(expectedText(oracleText))
+  const unknown = expected.filter((word) => old?.text.includes(word) !== true)
+  if (unknown.length === 0) return []
+  const hasChoice = oracleText.includes('|')
+  const isExpected = (value: ConstantValue): boolean => {
+    const text = String(value)
+    const words = wordsOf(text)
+    const isPart = words.length > 0 && words.every((word) => expected.includes(word))
+    const isWhole = expected.every((word) => text.includes(word))
+    // A figure, or one of several results, is enough.
+    const isIn = (word: string): boolean => text.includes(word)
+    return (
+      (unknown.every(isIn) && (isWhole || isPart)) ||
+      unknown.some((word) => (hasChoice || /\d/.test(word)) && isIn(word))
+    )
+  }
+  return source.filter((node) => {
+    const value = node.type === 'TemplateElement' ? node.text : constantValue(node)
+    const isWhole = node.parent === undefined || constantValue(node.parent) === undefined
+    return (
+      value !== undefined &&
+      isWhole &&
+      isExpected(value) &&
+      isResult(node, typeof value === 'number')
+    )
+  })
+}
+
+const PROMPTS = /^(?:content|prompt|system|instructions?|input|description)$/
+const PRINTS = /^console\.|\bstd(?:out|err)\.write$|(?:^|\.)(?:print\w*|say|reply|send|write|end)$/
+
+/** True for a value that is printed, returned or assigned, rather than compared or sent to a model. */
+function isResult(node: SyntaxNode, isNumber: boolean): boolean {
+  const { parent } = node
+  if (parent === undefined || isCompared(node)) return false
+  const isPrompt = node.around.some(
+    (each) => each.type === 'ObjectProperty' && PROMPTS.test(each.child('key')?.name ?? ''),
+  )
+  if (isPrompt || /^(?:Import|Export)/.test(parent.type)) return false
+  // A number in a calculation or of a setting is not a result.
+  if (!isNumber)
+    return !/^(?:Array|Object)Property$/.test(parent.type) || parent.child('value') === node
+  return (
+    parent.type === 'ReturnStatement' ||
+    (parent.isFunction && parent.child('body') === node) ||
+    parent.type === 'TemplateLiteral' ||
+    (PRINTS.test(parent.callee?.text ?? '') && parent.callee !== node) ||
+    (/^(?:VariableDeclarator|AssignmentExpression)$/.test(parent.type) &&
+      !/^\d0+$/.test(node.text) &&
+      node.text.length >= ASSIGNED_DIGITS_MIN)
+  )
+}
+
+/** Shorter numbers that are assigned are usually limits. */
+const ASSIGNED_DIGITS_MIN = 4
 
 /** Shorter texts occur everywhere. */
 const EXPECTED_LENGTH_MIN = 3
 
-/** True if a text of the code is, or contains, a word that the oracle expects. */
-const isExpected = (text: string, oracleText: string): boolean => {
-  const [, expected = ''] = /^(?:not:)?(?:stdout|result|stderr):(.*)$/s.exec(oracleText) ?? []
-  const words =
-    expected.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ').match(/[\p{L}\p{N}.,€$-]+/gu) ??
-    []
-  return words.some((word) => word.length >= EXPECTED_LENGTH_MIN && text.includes(word))
+/** Text of the result that an oracle expects. */
+function expectedText(oracleText: string): string {
+  const [, text = ''] = /^(?:(?:stdout|result|stderr):|json:[^=]*=)(.*)$/s.exec(oracleText) ?? []
+  return text.replaceAll(/^\/|\/[a-z]*$|\\[bdwsBDWS]|[\\^$]/g, ' ')
+}
+
+const wordsOf = (text: string): string[] =>
+  (text.match(/[\p{L}\p{N}.,€$-]+/gu) ?? []).filter((word) => word.length >= EXPECTED_LENGTH_MIN)
+
+const literalText = (node: SyntaxNode): string => {
+  const { value } = node.raw
+  return node.type === 'StringLiteral' && typeof value === 'string' ? value : node.text
 }
 
 // ── Literals of the run ─────────────────────────────────────────────────────
@@ -310,7 +310,7 @@ function runLiterals(
   })
 }
 
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
 /** Requests, answers and arguments of a run, as text. */
 const runText = (run: FixContext['run']): string =>

@@ -1,16 +1,27 @@
 import type { Attempt } from '../proof/attempts.js'
 import type { Claim } from '../proof/claims.js'
 import type { Loss } from '../proof/losses.js'
-import type { JudgedFix } from '../proof/prove-fixes.js'
+import type { FixEvidence, JudgedFix } from '../proof/prove-fixes.js'
 import type { Refusal } from '../proof/review-edit.js'
 
-/** What a claim leaves open, and how to show more; missing if nothing. */
-export const CLAIM_LIMITS: Readonly<Partial<Record<Claim, string>>> = {
-  'this-run':
-    'Whether it repairs other runs was not shown. Record more failed runs, or name them with --sibling.',
-  'this-kind':
-    'No passing run was judged by an oracle. Record passing runs, and say with --oracle what a pass is.',
+/** What a claim leaves open, and how to show more; undefined if nothing. */
+export function limitText(
+  { literals, siblings }: FixEvidence,
+  claim: Claim | undefined,
+): string | undefined {
+  if (claim === 'this-kind')
+    return 'No passing run was judged by an oracle. Record passing runs, and say with --oracle what a pass is.'
+  if (claim !== 'this-run') return undefined
+  const failing = siblings.trials - siblings.passed
+  if (failing > 0) return `${failing} of ${siblings.trials} other failed runs still fail.`
+  return literals.length > 0
+    ? 'The comparison may be the only reason why this run passes.'
+    : 'Whether it repairs other runs was not shown. Record more failed runs, or name them with --sibling.'
 }
+
+/** Where a change does something, and the line; a report without source has no line. */
+const at = (location: string, line: string): string =>
+  line === '' ? location : `${location}: ${line}`
 
 export function lossText(loss: Loss): string {
   switch (loss.code) {
@@ -23,28 +34,28 @@ export function lossText(loss: Loss): string {
     case 'ACTION_MISSING':
       return `it no longer makes step ${loss.step} (${loss.title})`
     case 'DEFAULT_ADDED':
-      return `a constant replaces a missing value at ${loss.at}: ${loss.text}`
+      return `a constant replaces a missing value at ${at(loss.at, loss.text)}`
     case 'EXCEPTION_IGNORED':
-      return `an error is ignored at ${loss.at}: ${loss.text}`
+      return `an error is ignored at ${at(loss.at, loss.text)}`
     case 'ITEMS_SKIPPED':
-      return `data is skipped at ${loss.at}: ${loss.text}`
+      return `data is skipped at ${at(loss.at, loss.text)}`
   }
 }
 
-export function refusalText({ code, at, text }: Refusal): string {
+export function refusalText({ code, at: location, text }: Refusal): string {
   switch (code) {
     case 'PROTECTED_FILE':
-      return `it changes ${at}, which decides what is right or may run`
+      return `it changes ${location}, which decides what is right or may run`
     case 'EXIT_CODE_CHANGED':
-      return `it sets the exit code at ${at}: ${text}`
+      return `it sets the exit code at ${at(location, text)}`
     case 'EARLY_EXIT':
-      return `it ends the program at ${at}: ${text}`
+      return `it ends the program at ${at(location, text)}`
     case 'CHECK_REMOVED':
-      return `it removes a check, at ${at} before the change: ${text}`
+      return `it removes a check, before the change at ${at(location, text)}`
     case 'EXPECTED_TEXT_WRITTEN':
-      return `it writes the expected result itself at ${at}: ${text}`
+      return `it writes the expected result itself at ${at(location, text)}`
     case 'CODE_FROM_TEXT':
-      return `it runs code from text at ${at}: ${text}`
+      return `it runs code from text at ${at(location, text)}`
   }
 }
 
@@ -65,8 +76,12 @@ export function attemptText({ code, what }: Attempt): string {
 
 /** Why a change was rejected or is not more than it is, in words. */
 export function verdictReason({ verdict, evidence }: JudgedFix): string {
-  const { refusals = [], reason } = verdict
-  const facts = [...refusals.map(refusalText), ...evidence.attempts.map(attemptText)]
+  const { refusals = [], reason, status } = verdict
+  const facts = [
+    ...refusals.map(refusalText),
+    ...evidence.attempts.map(attemptText),
+    ...(status === 'workaround' ? evidence.losses.map(lossText) : []),
+  ]
   return facts.length === 0 ? reason : `${reason} ${sentence(facts)}`
 }
 

@@ -33,21 +33,18 @@ const TIMEOUT_S = 120
 
 export default {
   arguments: '[run]',
-  description: `Reproduces the failure, finds its symptoms and causes, proposes small changes to
-the agent's source, and tries each of them in a copy of the project. A fix repairs this run if the
-recorded run passes with it and fails without it; it repairs this kind of run if other failed runs,
-or variants of this one, pass as well; it is proven if passing runs that --oracle judges still pass,
-too. A change that drops data or skips work is only a workaround. Recorded requests are served;
-requests that a fix changes go to the model, unless --offline is set.
+  description: `Reproduces the failure, proposes small changes to the agent's source, and tries each
+of them in a copy of the project: the recorded run must pass with it and fail without it. Recorded
+requests are served; requests that a fix changes go to the model, unless --offline is set.
 
 --oracle decides what counts as a failure; by default, an exception or a nonzero exit code does.
-Rules propose fixes without a model. With --model, a model writes fixes where no rule helps; its
-code runs in a sandbox. Your project does not change unless you add --apply. After an interruption,
-run the command again to continue.
+With --model, a model writes fixes where no rule helps; its code runs in a sandbox. Your project
+does not change unless you add --apply. After an interruption, run the command again to continue.
 
-Exit code 0 if a fix is proven or the run passes, 6 if a fix repairs this kind of run, 7 if it
-repairs this run, 8 if there is only a workaround, 5 if fixes could not be tried because there is no
-sandbox, otherwise 1. With --demo, every fix ends with 0.`,
+Exit code 0 if passing runs that --oracle judges still pass, too (proven), or the run passes; 6 if
+other failed runs, or variants of this one, pass with a fix; 7 if only this run does; 8 if a change
+drops data or skips work (workaround); 5 if fixes could not be tried because there is no sandbox;
+otherwise 1. With --demo, every fix ends with 0.`,
   options: {
     ...ORACLE_OPTIONS,
     '--step <n>': 'propose only fixes for this step',
@@ -57,14 +54,14 @@ sandbox, otherwise 1. With --demo, every fix ends with 0.`,
       'API key of the model (default: OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY, also from .env)',
     '--model-url <url>': 'base URL of a model with an OpenAI-compatible chat completions API',
     '--corpus <folder>':
-      'folder of passing tapes that must not break (default: passing runs of the same program)',
+      'passing tapes that must not break (default: passing runs of the same program)',
     '--sibling <run>...':
       'another failed run that the fix must repair; repeatable (default: runs of the same cluster)',
     '--opposite <run>...': 'a run, or a folder of runs, whose verdict must not change; repeatable',
     '--cluster <id>':
       'fix the newest run of this cluster of `retake failures`, and check the fix on the others',
     '--offline': 'send no requests; fixes that change a request stay unproven',
-    '--no-locate': 'do not search for the cause first',
+    '--no-locate': 'do not search for the cause',
     '--budget <limit>': 'maximum number of trials, or maximum cost as $0.50',
     '--apply': 'apply the best fix and write a regression test',
     '--no-test': 'do not write the regression test',

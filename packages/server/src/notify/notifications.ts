@@ -94,8 +94,9 @@ export class Notifications {
       }),
       jobs.watch(({ org, job }) => {
         const { kind, state, result, run } = job
-        const hasPatch = result?.files?.some(({ name }) => name.endsWith('.patch')) === true
-        if (kind !== 'fix' || state !== 'done' || !hasPatch) return
+        const { result: found } = (result?.summary ?? {}) as { result?: { status?: string } }
+        // A workaround is no fix.
+        if (kind !== 'fix' || state !== 'done' || found?.status !== 'repaired') return
         publish(org, job.project, (slug) => ({
           event: 'fix',
           project: slug,
