@@ -147,6 +147,7 @@ const isChosen = ({ name }) => names?.includes(name) ?? true
 if (binary === undefined) {
   const animals = UNSEEN.filter(({ expect }) => expect === 'fixed' || expect === 'not-fixed')
   await compareRules(animals.filter(isChosen), values.modes.split(','), values.json)
+  process.exit()
 }
 for (const animal of binary === undefined ? [] : ZOO.filter(isChosen)) {
   const tried = []

@@ -360,7 +360,17 @@ async function judge(animal, result, { mode, variants, before, examined, finishe
     exit: finished.code,
     ...(finished.code !== expectedExit && { exitExpected: expectedExit }),
     reason: result?.reason,
-    outcome: outcomeOf({ expect, status, harm, isRightTop, top }),
+    outcome: outcomeOf({
+      expect,
+      status,
+      // Without an oracle, a run that did not fail is refused.
+      isNoFailure:
+        parsed(finished.stderr)?.error?.code === 'FIX_NO_FAILURE' ||
+        finished.stdout.includes('FIX_NO_FAILURE'),
+      harm,
+      isRightTop,
+      top,
+    }),
     harm,
     judged: judged.map(({ edits: _edits, ...each }) => each),
     symptoms: (result?.symptoms ?? []).map((each) =>
@@ -372,7 +382,8 @@ async function judge(animal, result, { mode, variants, before, examined, finishe
   }
 }
 
-function outcomeOf({ expect, status, harm, isRightTop, top }) {
+function outcomeOf({ expect, status, isNoFailure, harm, isRightTop, top }) {
+  if (expect === 'fine' && isNoFailure) return 'called fine'
   if (status === 'no result') return 'broke'
   if (harm.length > 0) return 'FALSE'
   if (expect === 'fine') return status === 'passing' ? 'called fine' : 'not called fine'
@@ -473,8 +484,7 @@ async function main() {
       bad += problems.length > 0 ? 1 : 0
     }
     console.log(`${chosen.length - bad} of ${chosen.length} are as they say`)
-    process.exitCode = bad === 0 ? 0 : 1
-    return
+    process.exit(bad === 0 ? 0 : 1)
   }
   const modes = values.modes.split(',')
   const companies = values.company.split(',')

@@ -416,7 +416,7 @@ console.log('longest: ' + longest[0] + ', of ' + Object.keys(lengths).length)
       ['good morning', 'longest: morning, of 2'],
     ],
     fix: [['max_output_tokens: 30', 'max_output_tokens: 2000']],
-    partial: [['max_output_tokens: 30', 'max_output_tokens: 55']],
+    partial: [['max_output_tokens: 30', 'max_output_tokens: 42']],
     silence: [
       [
         'const lengths = JSON.parse(response.output_text)',
