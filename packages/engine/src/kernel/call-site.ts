@@ -134,8 +134,7 @@ export interface Callers {
 export function callers(): Callers {
   const frames = framesOf(capture(ALL_FRAMES, callers))
   const sites = frames.flatMap((frame) => agentFrame([frame]) ?? [])
-  const files = frames.flatMap((frame) => frame.getFileName() || []).filter(isForeign)
-  const [first] = files
+  const first = frames.flatMap((frame) => frame.getFileName() || []).find(isForeign)
   const nearest = first === undefined ? undefined : isPackage(first) ? 'package' : 'agent'
   return { sites, nearest }
 }
