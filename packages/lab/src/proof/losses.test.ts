@@ -38,8 +38,9 @@ describe('a run that prints', () => {
 
   test('the rest of a line that was cut off loses nothing', () => {
     expect(codes(run('list\n- flour\n- ingr\n'), run('list\n- flour\n- ingredient'))).toEqual([])
-    const cut = run('- item 1\n- item\n')
-    expect(codes(cut, run('- item 1\n- item 2\n'))).toEqual([])
+    const cut = run('- item no 1\n- item\n2 items\n')
+    expect(codes(cut, run('- item no 1\n- item no 2\n2 items\n'))).toEqual([])
+    expect(codes(cut, run('- item no 1\n1 items\n'))).toEqual(['OUTPUT_MISSING'])
   })
 
   test('less than before loses output', () => {

@@ -83,13 +83,16 @@ const lineKinds = (text: string): Map<string, string> =>
       .map((line) => [line.replaceAll(/\d+/g, '0'), line]),
   )
 
+/** Shorter lines are the beginning of many others. */
+const CUT_LENGTH_MIN = 4
+
 function missingOutput(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
   const before = lineKinds(failed.stdout)
   const now = lineKinds(changed.stdout)
-  // A last line that was cut off is only longer now.
-  const last = [...before.values()].at(-1)
+  // A line that was cut off is only longer now.
+  const longer = [...now.values()].filter((line) => !failed.stdout.includes(line))
   const isContinued = (line: string): boolean =>
-    line === last && [...now.values()].some((each) => each.startsWith(line))
+    line.length >= CUT_LENGTH_MIN && longer.some((each) => each.startsWith(line))
   const missing = [...before]
     .filter(([kind, line]) => !now.has(kind) && !isContinued(line))
     .map(([, line]) => line)
