@@ -10,6 +10,7 @@ const run = (rateLimit?: ForkRun['rateLimit']): ForkRun => ({
   samples: {},
   sampled: 0,
   forced: 0,
+  assumed: [],
   tokens: 0,
   ...(rateLimit && { rateLimit }),
   remove: () => {},

@@ -330,7 +330,10 @@ const UNSET_FORKS = 2
  */
 async function searchUnset(search: BlameSearch, first: FindingsFile): Promise<FindingsFile> {
   const { process: run, env, signal } = search
-  const unset = changedVariables(run, env).filter(({ now }) => now === undefined)
+  // Without the address of a service, an agent fails for another reason.
+  const unset = changedVariables(run, env).filter(
+    ({ now, recorded }) => now === undefined && !URL.canParse(recorded ?? ''),
+  )
   if (unset.length === 0) return first
   const names = listText(unset.map(({ name }) => name))
   const isOne = unset.length === 1
