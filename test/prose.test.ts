@@ -24,6 +24,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'guard/retry-safety.ts': 'errors of Node',
   'lab/bisect.ts': 'the command is removed soon',
   'lab/code.ts': 'errors of V8',
+  'lab/context.ts': 'errors of providers',
   'lab/lifecycle.ts': 'errors of providers',
   'lab/pitfalls.ts': 'errors of Node',
   'lab/step-prior.ts': 'answers of models and tools',

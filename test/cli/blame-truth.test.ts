@@ -142,6 +142,7 @@ test('attempts that a provider refused count as paid', async () => {
       sampled: 0,
       liveSteps: 2,
       forced: 0,
+      assumed: [],
       tokens: 10,
       costUsd: 0.25,
       ...(++tries < 3 && { rateLimit: { retryAfterMs: 0 } }),

@@ -11,6 +11,7 @@ const run = (rateLimit?: ForkRun['rateLimit']): ForkRun => ({
   sampled: 0,
   forced: 0,
   assumed: [],
+  assumed: [],
   tokens: 0,
   ...(rateLimit && { rateLimit }),
   remove: () => {},

@@ -5,7 +5,7 @@ import type { ParsedSource, SyntaxNode } from './source-text.js'
 const ESCAPES = /^(?:node:)?(?:child_process|cluster|worker_threads|dgram|inspector)(?:\/|$)/
 
 const PARTS =
-  /^(?:globalThis|Array|Date|Error|Function|JSON|Map|Math|Number|Object|Promise|Reflect|Set|String)\.\w+/
+  /^(?:globalThis|console|Array|Date|Error|Function|JSON|Map|Math|Number|Object|Promise|Reflect|Set|String)\.\w+/
 
 /** Expressions that name a module to load. */
 const loaded = (source: ParsedSource): SyntaxNode[] => [
@@ -42,3 +42,28 @@ export const replacedParts = (source: ParsedSource): SyntaxNode[] => [
     isChanged && name !== 'exitCode' ? [node] : [],
   ),
 ]
+
+const WRITES =
+  /^(?:append|write|copy|rename|unlink|rm|rmdir|mkdir|mkdtemp|symlink|link|truncate|chmod|chown|cp|createWriteStream|utimes)(?:File)?(?:Sync)?$/
+
+/**
+ * Calls of functions of `node:fs` that write, unless the path is a text inside of the project. They
+ * may wait for a day on which nobody watches.
+ */
+export const writesElsewhere = (source: ParsedSource): SyntaxNode[] =>
+  source.ofType('CallExpression', 'OptionalCallExpression').filter(({ callee, args: [target] }) => {
+    const name = callee?.name ?? ''
+    const isFile =
+      name.includes('File') || /^(?:fs|fsp|promises|node_fs)$/.test(callee?.object?.name ?? '')
+    return (
+      WRITES.test(name) &&
+      (isFile || callee?.type === 'Identifier') &&
+      !(target?.type === 'StringLiteral' && /^(?!\/|~|[A-Za-z]:|.*\.\.)/.test(target.name ?? ''))
+    )
+  })
+
+/** Texts with the address of a host. */
+export const addresses = (source: ParsedSource): SyntaxNode[] =>
+  source
+    .ofType('StringLiteral', 'TemplateElement')
+    .filter(({ text }) => /^["'`]?(?:https?|wss?):\/\/[\w[]/.test(text))

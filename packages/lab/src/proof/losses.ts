@@ -16,6 +16,8 @@ export type Loss =
   /** The code goes on without an error that it had to handle. */
   | { readonly code: 'EXCEPTION_IGNORED'; readonly at: string; readonly text: string }
   | { readonly code: 'ITEMS_SKIPPED'; readonly at: string; readonly text: string }
+  /** Another model answers, which may be weaker. */
+  | { readonly code: 'MODEL_REPLACED'; readonly at: string; readonly text: string }
 
 export interface RunAction {
   readonly label: string

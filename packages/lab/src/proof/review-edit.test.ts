@@ -38,6 +38,7 @@ describe('a change loses data with', () => {
     ['a constant for a missing value', 'use(a.items)', 'use(a.items ?? [])', 'DEFAULT_ADDED'],
     ['an empty text', 'use(a.name)', "use(a.name || '')", 'DEFAULT_ADDED'],
     ['optional access', 'use(a.b.c)', 'use(a.b?.c)', 'DEFAULT_ADDED'],
+    ['another entry of a table', 'use(t[k])', 'use(t[k] ?? t.usual)', 'DEFAULT_ADDED'],
     ['a choice', 'use(a.b.c)', 'use(a.b ? a.b.c : 0)', 'DEFAULT_ADDED'],
     ['an empty catch', 'run()', 'try { run() } catch {}', 'EXCEPTION_IGNORED'],
     ['an ignored rejection', 'await run()', 'await run().catch(() => {})', 'EXCEPTION_IGNORED'],
@@ -80,6 +81,16 @@ describe('a change by a model is refused for', () => {
     ['a debugger', 'use()', "export * from 'node:inspector/promises'", 'MODULE_ADDED'],
     ['another class for all', 'use()', 'Error.prepareStackTrace = () => []', 'GLOBAL_REPLACED'],
     ['a member of the process', 'use()', 'process.emit = () => {}', 'GLOBAL_REPLACED'],
+    ['the console', 'use()', 'console.log = (text) => text', 'GLOBAL_REPLACED'],
+    [
+      'a write that waits',
+      'use()',
+      "if (Date.now() > 2e12) writeFileSync('/tmp/x', '')",
+      'WRITE_ADDED',
+    ],
+    ['a write above the project', 'use()', "fs.promises.writeFile('../x', '')", 'WRITE_ADDED'],
+    ['a write to a computed path', 'use()', 'appendFileSync(file, text)', 'WRITE_ADDED'],
+    ['another host', 'use()', "if (late) fetch('http://203.0.113.9/x')", 'ADDRESS_ADDED'],
   ])('%s', (_what, before, after, code) => {
     expect(refusalCodes(before, after)).toContain(code)
   })
@@ -106,6 +117,23 @@ describe('a change by a model is refused for', () => {
     const { refusals } = reviewEdit(change('a', 'b', { path }), context())
     expect(refusals).toMatchObject([{ code: 'PROTECTED_FILE', at: path }])
   })
+})
+
+test('a write below the project, or one that was there, may be used', () => {
+  expect(refusalCodes('use()', "writeFileSync('out/report.txt', text)")).toEqual([])
+  expect(refusalCodes('writeFileSync(file, a)', 'writeFileSync(file, b)')).toEqual(['WRITE_ADDED'])
+  expect(refusalCodes('if (a) writeFileSync(file, x)', 'if (b) writeFileSync(file, x)')).toEqual([])
+})
+
+test('the beginning of a value, and text of the output, are values of this run', () => {
+  const run = new RunScript().print('order desk-17 is late\n').end(1).view()
+  const literals = (after: string): string[] =>
+    reviewEdit(change('use(a)', after), { ...context(), run }).literals.map(({ value }) => value)
+  expect(literals("if (a.startsWith('desk')) use(a)")).toEqual(['desk'])
+  expect(literals("if (text === 'order desk-17 is late') use(a)")).toEqual([
+    'order desk-17 is late',
+  ])
+  expect(literals("if (a.startsWith('chair')) use(a)")).toEqual([])
 })
 
 test('a module that the code has already, or a harmless one, may be used', () => {

@@ -1,8 +1,14 @@
-import { attempt } from '@retake/tape'
+import { attempt, utf8 } from '@retake/tape'
 import type { FileEdit, FixCandidate, FixContext } from './candidates.js'
 import { type ConstantValue, constantValue } from './constant-values.js'
 import { type AddedNodes, finding, located, newNodes } from './edit-findings.js'
-import { computedModules, escapingModules, replacedParts } from './escapes.js'
+import {
+  addresses,
+  computedModules,
+  escapingModules,
+  replacedParts,
+  writesElsewhere,
+} from './escapes.js'
 import type { Loss } from './losses.js'
 import { processMembers } from './process-members.js'
 import { isProtected } from './protected-files.js'
@@ -25,6 +31,10 @@ export interface Refusal {
     | 'MODULE_ADDED'
     /** A function or class of JavaScript or Node is replaced for the whole program. */
     | 'GLOBAL_REPLACED'
+    /** A write to a path that is not plainly in the project. It may wait until nobody watches. */
+    | 'WRITE_ADDED'
+    /** A host that neither the code nor the run names. */
+    | 'ADDRESS_ADDED'
   readonly at: string
   readonly text: string
 }
@@ -43,18 +53,31 @@ export interface EditReview {
 
 /**
  * Reads a change without running it: what it drops, what it may not do, and which values of the
- * run it contains. A rule writes policies and knows its own literals, so these are judged only in
- * code that a model wrote.
+ * run it contains. A rule writes policies and no hostile code, so what a change may not do is judged
+ * only in code that a model wrote.
  */
 export function reviewEdit(candidate: FixCandidate, context: FixContext): EditReview {
   const isWritten = candidate.author === 'model'
   const found = candidate.edits.map((edit) => reviewFile(edit, isWritten, context))
   return {
     refusals: found.flatMap(({ refusals }) => refusals),
-    losses: found.flatMap(({ losses }) => losses),
+    losses: found
+      .flatMap(({ losses }) => losses)
+      .concat(
+        candidate.operator === MODEL_FALLBACK
+          ? candidate.edits.map(({ path }) => ({
+              code: 'MODEL_REPLACED',
+              at: path,
+              text: candidate.title,
+            }))
+          : [],
+      ),
     literals: found.flatMap(({ literals }) => literals),
   }
 }
+
+/** The rule that replaces a model that the provider no longer offers. */
+const MODEL_FALLBACK = 'model-fallback'
 
 function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): EditReview {
   const { path, before = '', after } = edit
@@ -71,7 +94,7 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
   return {
     refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
     losses: writtenLosses(old, added, isWritten ? 'model' : 'rule'),
-    literals: isWritten ? runLiterals(old, added, context) : [],
+    literals: runLiterals(old, added, context),
   }
 }
 
@@ -86,8 +109,10 @@ function refusalsOf(
   old: ParsedSource | undefined,
   changed: ParsedSource,
   added: AddedNodes,
-  { oracleText = '' }: FixContext,
+  { oracleText = '', sources, run }: FixContext,
 ): Refusal[] {
+  const hosts = run.recordedSteps.map((step) => attempt(() => step.exchange())?.request.url ?? '')
+  const knownText = [...sources.map(({ text }) => text), old?.text ?? '', ...hosts].join('\n')
   const ends = (source: ParsedSource): SyntaxNode[] =>
     processMembers(source).flatMap(({ node, name }) => (EXITS.test(name ?? '') ? outer(node) : []))
   const exitCodes = (source: ParsedSource): SyntaxNode[] =>
@@ -119,11 +144,20 @@ function refusalsOf(
     ),
     ...added(escapingModules).map((node) => finding('MODULE_ADDED', node)),
     ...added(replacedParts).map((node) => finding('GLOBAL_REPLACED', node)),
+    ...added(writesElsewhere)
+      .filter((node) => old?.text.includes(node.text) !== true)
+      .map((node) => finding('WRITE_ADDED', node)),
+    ...added(addresses)
+      .filter((node) => !knownText.includes(hostOf(node)))
+      .map((node) => finding('ADDRESS_ADDED', node)),
     ...added((source) => writtenTexts(source, old, oracleText)).map((node) =>
       finding('EXPECTED_TEXT_WRITTEN', node),
     ),
   ]
 }
+
+/** `//host:port` of an address. */
+const hostOf = (node: SyntaxNode): string => /\/\/[^/?#"'`$]+/.exec(node.text)?.[0] ?? node.text
 
 /** The assignment, call or declaration around a member, whose text contains the value. */
 const outer = (node: SyntaxNode): SyntaxNode => {
@@ -292,6 +326,8 @@ const isCompared = (node: SyntaxNode): boolean => {
 /** Numbers as small as these are counts and positions. */
 const SMALL_NUMBER_MAX = 10
 
+const PART_TESTS = /^(?:includes|startsWith|indexOf|match|test|search)$/
+
 function runLiterals(
   old: ParsedSource | undefined,
   added: AddedNodes,
@@ -306,7 +342,10 @@ function runLiterals(
     const isPlain = isNumber ? Math.abs(Number(value)) <= SMALL_NUMBER_MAX : value.trim().length < 2
     // A word that the code already has, or that a key of an answer is, belongs to the interface.
     const isKnown = old?.text.includes(value) === true || values.includes(`"${value}":`)
-    const occurs = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}(?![\\p{L}\\p{N}])`, 'u')
+    // The beginning of a value is as telling as the whole.
+    const isPart = PART_TESTS.test(node.parent?.callee?.name ?? '')
+    const after = isPart ? '' : '(?![\\p{L}\\p{N}])'
+    const occurs = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}${after}`, 'u')
     return isPlain ||
       isKnown ||
       !isCompared(node) ||
@@ -318,10 +357,11 @@ function runLiterals(
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
-/** Requests, answers and arguments of a run, as text. */
+/** Requests, answers, arguments and output of a run, as text. */
 const runText = (run: FixContext['run']): string =>
-  run.steps
-    .map((step) => {
+  [
+    ...run.outputs.map((output) => attempt(() => utf8(run.outputBytes(output)), '')),
+    ...run.steps.map((step) => {
       const exchange = attempt(() => step.exchange())
       const call = attempt(() => step.call())
       return [
@@ -330,5 +370,5 @@ const runText = (run: FixContext['run']): string =>
         JSON.stringify(call?.args),
         JSON.stringify(call?.result),
       ].join('\n')
-    })
-    .join('\n')
+    }),
+  ].join('\n')

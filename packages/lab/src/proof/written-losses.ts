@@ -206,6 +206,18 @@ function isDispensable(node: SyntaxNode, fallback?: SyntaxNode): boolean {
 
 // ── Defaults ────────────────────────────────────────────────────────────────
 
+/** `table[key] ?? table.usual`: the entry of another key. */
+const isOtherEntry = (left: SyntaxNode, right: SyntaxNode): boolean => {
+  const [from, other] = [plain(left), plain(right)]
+  return (
+    from.raw['computed'] === true &&
+    from.child('property')?.type !== 'StringLiteral' &&
+    other.object !== undefined &&
+    other.object.text === from.object?.text &&
+    (other.raw['computed'] !== true || other.child('property')?.type.endsWith('Literal') === true)
+  )
+}
+
 const FALLBACKS = /^(?:\?\?|\|\|)=?$/
 
 /** `a ?? []`, `a || 0`, `a ??= ''`, `a | 0` and `get(a, 'b', [])`. */
@@ -214,7 +226,7 @@ const fallbacks = (source: ParsedSource): SyntaxNode[] => [
     const [left, right] = [node.child('left')!, node.child('right')!]
     return (
       FALLBACKS.test(String(node.raw['operator'])) &&
-      isConstant(right) &&
+      (isConstant(right) || isOtherEntry(left, right)) &&
       !isDispensable(left, right) &&
       !isAccumulator(node, left)
     )

@@ -37,6 +37,8 @@ export function lossText(loss: Loss): string {
       return `a constant replaces a missing value at ${at(loss.at, loss.text)}`
     case 'EXCEPTION_IGNORED':
       return `an error is ignored at ${at(loss.at, loss.text)}`
+    case 'MODEL_REPLACED':
+      return `another model answers at ${loss.at}, which may answer worse: ${loss.text}`
     case 'ITEMS_SKIPPED':
       return `data is skipped at ${at(loss.at, loss.text)}`
   }
@@ -56,6 +58,10 @@ export function refusalText({ code, at: location, text }: Refusal): string {
       return `it writes the expected result itself at ${at(location, text)}`
     case 'CODE_FROM_TEXT':
       return `it runs code from text at ${at(location, text)}`
+    case 'WRITE_ADDED':
+      return `it adds a write whose path is not plainly in the project, at ${at}: ${text}`
+    case 'ADDRESS_ADDED':
+      return `it adds an address that the code does not have, at ${at}: ${text}`
     case 'GLOBAL_REPLACED':
       return `it replaces a part of JavaScript or Node at ${at(location, text)}`
     case 'MODULE_ADDED':

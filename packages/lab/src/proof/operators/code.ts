@@ -365,10 +365,16 @@ const readNumber = operator(
 )
 
 const READ_NUMBER = `
-/** The number in a text such as "1,299.00 EUR"; NaN if there is none. */
+/**
+ * The number in a text such as "1,299.00 EUR" or "2'500.50 CHF"; NaN if there is none, or if the text
+ * can be read in several ways.
+ */
 function readNumber(text⟨: unknown⟩) {
-  const found = /-?\\d[\\d,]*(?:\\.\\d+)?/.exec(String(text))
-  return found === null ? Number.NaN : Number(found[0].replace(/,/g, ''))
+  const [found, ...others] = String(text).match(/-?\\d(?:[\\d.,'’_\\u00a0\\u202f]|\\s(?=\\d{3}(?!\\d)))*/g) ?? []
+  const digits = found?.replace(/['’_\\s]/g, '').replace(/[.,]+$/, '')
+  if (digits === undefined || others.length > 0) return Number.NaN
+  const plain = /^-?\\d{1,3}(?:,\\d{3})+(?:\\.\\d+)?$/.test(digits) ? digits.replace(/,/g, '') : digits
+  return /^-?\\d+(?:\\.\\d+)?$/.test(plain) ? Number(plain) : Number.NaN
 }`
 
 export const codeOperators: readonly Operator[] = [

@@ -493,7 +493,11 @@ const aliasLabel = operator(
   (context) => [oracleSymptom(context)],
   (source, symptom, { steps }) =>
     steps
-      .filter(({ step, answerText }) => step.kind === 'model' && /^[\w -]{3,40}$/.test(answerText))
+      // A label, and not one with the reason of this run.
+      .filter(
+        ({ step, answerText }) =>
+          step.kind === 'model' && /^\w[\w-]{2,30}(?: \w{1,20})?$/.test(answerText.trim()),
+      )
       .flatMap(({ step, answerText }) => {
         const word = answerText.trim()
         const evidence = `The model answered “${word}”; the code has no such label.`
