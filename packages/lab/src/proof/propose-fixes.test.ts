@@ -1257,3 +1257,18 @@ test('types are written where the project is typed, and names that are taken are
   expect(fix?.edits[0]?.after).toContain('const data = parseModelJson2(answer) as Data')
   expect(fix?.edits[0]?.after).toContain('function parseModelJson2(text: string) {')
 })
+
+test.each([
+  ["2'500.50 CHF", 2500.5],
+  ['1,299.00 EUR', 1299],
+  ['3 000 000', 3_000_000],
+  ['about 40%', 40],
+  ['1.299,00', Number.NaN],
+  ['1,5', Number.NaN],
+  ['2 of 3', Number.NaN],
+  ['none', Number.NaN],
+])('the number in %j is read whole, or not at all', (text, value) => {
+  const run = new RunScript().chat([user('How much?')], '1,299.00 EUR').end(1)
+  const fix = byOperator(propose({ source: 'print(Number(answer))\n', run }), 'read-number')
+  expect(addedFunction(fix, 'readNumber')(text)).toBe(value)
+})
