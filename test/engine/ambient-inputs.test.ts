@@ -137,7 +137,7 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
       step: '1',
       value: 'changed since',
     },
-    { kind: 'environment', name: 'MOOD', step: '1', value: 'good' },
+    { kind: 'environment', name: 'MOOD', step: '1', value: 'good', now: 'bad' },
   ])
   expect(inputs[0]?.input.value).toMatch(/^[A-Z][a-z]+day, \d+ [A-Z][a-z]+ 20\d\d \d\d:\d\d$/)
   expect(inputs[2]?.input.value).toMatch(/^0(\.\d+)?$/)

@@ -15,16 +15,32 @@ export type {
 } from './player/plan.js'
 export type { InDoubtPolicy, SettledDoubt } from './kernel/settle-doubts.js'
 export type { InDoubt } from './player/find-doubts.js'
-export { fork, forkPinned, rerun, resume } from './library/run-again-later.js'
-export type {
-  ContinuedResult,
-  ForkOptions,
-  ForkPinnedOptions,
-  ResumeOptions,
-} from './library/run-again.js'
-export type { PinnedForkOptions, RerunPlanOptions } from './player/make-plan.js'
+export {
+  planFork,
+  planPinned,
+  planRerun,
+  planResume,
+  type PinnedForkOptions,
+  type RerunPlanOptions,
+} from './player/make-plan.js'
 export type { ToolResultPlan } from './player/tool-results.js'
-export type { FileChange } from './overlay/overlay-changes.js'
+export { searchableSteps } from './player/pinned-matcher.js'
+export {
+  forkPinned,
+  fork,
+  rerun,
+  resume,
+  type ForkPinnedOptions,
+  type ForkOptions,
+  type ResumeOptions,
+  type ContinuedResult,
+} from './library/run-again.js'
+export {
+  discardOverlay,
+  keepOverlay,
+  overlayChanges,
+  type FileChange,
+} from './overlay/overlay-changes.js'
 export {
   install,
   installInRealm,
