@@ -221,6 +221,12 @@ console.log('RESULT', choices[0].message.content)
   expect(repaired.result.fixes[0]?.evidence.output?.stdout).toBe('RESULT pay\n')
   expect(repaired.confined).toBe(true)
 
+  const withoutAddress = await fixed({ OPENAI_API_KEY })
+  expect(withoutAddress.result.fixes[0]?.verdict).toMatchObject({
+    code: 'FIX_ADDRESS_MISSING',
+    address: 'api.openai.com:443',
+  })
+
   const withoutKey = await fixed({ OPENAI_BASE_URL })
   expect(withoutKey.result).toMatchObject({
     status: 'untried',

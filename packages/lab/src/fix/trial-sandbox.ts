@@ -21,7 +21,12 @@ import type { TrialLauncher } from '../compare/live-trials.js'
 import { commandRoot } from '@retake/runner/package-root'
 import { labEntry } from '../package-root.js'
 import { viewRun } from '@retake/runner/runs'
-import { addressOf, type ModelAddress, type ModelVariables } from './model-variables.js'
+import {
+  addressOf,
+  type ModelAddress,
+  type ModelVariables,
+  PROVIDER_KEYS,
+} from './model-variables.js'
 import { importedFolders, type ProjectCopy } from './project-copy.js'
 
 /** Limits of one process for `ulimit`: kilobytes of memory, file size in blocks of 512 bytes. */
@@ -210,11 +215,13 @@ export class TrialSandbox {
       const read = named.get(name)
       const isNeeded = NEEDED.test(name) || given.has(name)
       const isOfModel = isUnknown && models?.names.has(name) === true
-      if (read === undefined && !isNeeded && !inCode.has(name) && !isOfModel) continue
+      // With a placeholder, the SDK gets as far as its request.
+      const isKey = isUnknown && PROVIDER_KEYS.has(name)
+      if (read === undefined && !isNeeded && !inCode.has(name) && !isOfModel && !isKey) continue
       const isSecret = read?.isSecret === true || (!isNeeded && containsSecret(name, value))
       if (!isSecret || (isLive && (read !== undefined || isOfModel))) left[name] = value
       else if (read?.value) left[name] = read.value
-      else if (isOfModel) left[name] = placeholderFor(name, value)
+      else if (isOfModel || isKey) left[name] = placeholderFor(name, value)
     }
     return left
   }
