@@ -1,8 +1,10 @@
 import { pathToFileURL } from 'node:url'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startModelServer } from '@retake/engine/testing'
 import type { FixResult } from '@retake/lab/proof'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { hasSandbox } from '../support/has-sandbox.js'
 import { run } from '../support/run-retake.mjs'
 import { makeProject } from './runner-project.js'
 import { cli } from './workspace.js'
@@ -177,4 +179,77 @@ console.log('ADDRESS', new URL(process.env.WORLD + '/accounts/9').href)
     expect(result.status, stderr + result.reason).toBe('repaired')
     expect(result.fixes[0]?.evidence.output?.stdout).toBe('ADDRESS http://localhost:1/accounts/9\n')
   }
+})
+
+test('a fix whose requests the failed run never reached is tried at the address in a variable, and otherwise not called a failure', async (context) => {
+  context.skip(!hasSandbox, 'there is no bubblewrap')
+  const server = await startModelServer({ answer: () => ({ text: 'pay' }) })
+  onTestFinished(() => server.stop())
+  const { OPENAI_BASE_URL = '', OPENAI_API_KEY = '' } = server.env
+  const address = new URL(OPENAI_BASE_URL).host
+  const projectWith = async (options: string) => {
+    const folder = await makeProject({
+      'package.json': '{ "type": "module", "private": true }',
+      'agent.mjs': `
+import OpenAI from 'openai'
+const orders = [{ id: 10, total: 1 }, { id: 9, total: 2 }]
+const last = orders.map(({ id }) => id).sort().at(-1)
+if (last !== 10) throw new Error('order ' + last + ' is not the last one')
+const messages = [{ role: 'user', content: 'Decide on order ' + last }]
+const client = new OpenAI({ ${options} })
+const { choices } = await client.chat.completions.create({ model: 'gpt-4o-mini', messages })
+console.log('RESULT', choices[0].message.content)
+`,
+    })
+    const retake = (args: readonly string[], env = {}) =>
+      run(process.execPath, [cli, ...args], folder, { env })
+    await retake(['record', 'agent.mjs'])
+    return async (env: object, ...args: readonly string[]) => {
+      const fix = ['fix', 'last', '--no-ai', '--no-locate', '--yes', '--fresh']
+      const shown = await retake([...fix, ...args, '--json'], env)
+      const { result, confined } = JSON.parse(shown.stdout) as {
+        result: FixResult
+        confined: boolean
+      }
+      return { result, confined, shown, card: () => retake([...fix, ...args], env) }
+    }
+  }
+
+  const fixed = await projectWith('maxRetries: 0')
+  const repaired = await fixed({ OPENAI_BASE_URL, OPENAI_API_KEY })
+  expect(repaired.result.status, repaired.shown.stdout + repaired.shown.stderr).toBe('repaired')
+  expect(repaired.result.fixes[0]?.evidence.output?.stdout).toBe('RESULT pay\n')
+  expect(repaired.confined).toBe(true)
+
+  const withoutAddress = await fixed({ OPENAI_API_KEY })
+  expect(withoutAddress.result.fixes[0]?.verdict).toMatchObject({
+    code: 'FIX_ADDRESS_MISSING',
+    address: 'api.openai.com:443',
+  })
+
+  const withoutKey = await fixed({ OPENAI_BASE_URL })
+  expect(withoutKey.result).toMatchObject({
+    status: 'untried',
+    fixes: [{ verdict: { code: 'FIX_VARIABLE_MISSING', variables: ['OPENAI_API_KEY'] } }],
+  })
+
+  const hardCoded = await projectWith(
+    `maxRetries: 0, baseURL: '${OPENAI_BASE_URL}', apiKey: 'not-needed'`,
+  )
+  const asked = server.requests.length
+  const untried = await hardCoded({})
+  expect(untried.result, untried.shown.stderr).toMatchObject({
+    status: 'untried',
+    tried: 0,
+    fixes: [{ verdict: { status: 'untried', code: 'FIX_ADDRESS_MISSING', address } }],
+  })
+  expect(server.requests).toHaveLength(asked)
+  const { code, stdout } = await untried.card()
+  expect(code).toBe(5)
+  expect(stdout).toContain('code FIX_ADDRESS_MISSING')
+  expect(stdout).not.toMatch(/still fails|not fixed/)
+
+  const accepted = await hardCoded({}, '--no-sandbox')
+  expect(accepted.result.status, accepted.shown.stderr).toBe('repaired')
+  expect(accepted.confined).toBe(false)
 })

@@ -725,6 +725,11 @@ export const cliErrors = errorTable({
     'The failed run ended before it read that, and it is not set here, or it looks like a secret.',
     `Set it with --env, for example --env ${names[0] ?? 'NAME'}=value.`,
   ],
+  FIX_ADDRESS_MISSING: (addresses: readonly string[]) => [
+    `A fix could not be tried: it makes requests to ${listed(addresses)}.`,
+    'The failed run never reached these requests, so the sandbox does not know that a model is there.',
+    'Record a run of the same program that passes, set the base URL variable, such as OPENAI_BASE_URL, or add --no-sandbox.',
+  ],
   FIX_POLICY_OBSERVES: () => [
     'The configuration does not allow applying fixes.',
     'retake.config sets `fix: { policy: "observe" }`.',

@@ -1,4 +1,4 @@
-import { getPath, setPath } from '@retake/tape'
+import { defined, getPath, setPath } from '@retake/tape'
 import {
   attempt,
   type NewEvent,
@@ -122,7 +122,8 @@ export class AppliedLiveRules {
       if (refuse === 'effects' && onlyReads) return false
     } else return false
     const site = 'site' in event ? event.site : undefined
-    this.#refused ??= { what: describeEvent(event), ...(site !== undefined && { site }) }
+    const address = event.type === 'call' ? undefined : targetOf(event)
+    this.#refused ??= { what: describeEvent(event), ...defined({ site, address }) }
     this.options.onRefused(this.#refused)
     return true
   }
@@ -144,6 +145,15 @@ export class AppliedLiveRules {
     this.#edited += 1
     return Buffer.from(JSON.stringify(data))
   }
+}
+
+/** The `host:port` that a request or connection would reach. */
+function targetOf(event: NewEvent<RequestEvent> | NewEvent<SocketEvent>): string | undefined {
+  if (event.type === 'socket')
+    return event.port === undefined ? undefined : `${event.host}:${event.port}`
+  if (!URL.canParse(event.url)) return undefined
+  const { hostname, port, protocol } = new URL(event.url)
+  return `${hostname.replace(/^\[(.*)\]$/, '$1')}:${port || (protocol === 'http:' ? 80 : 443)}`
 }
 
 /** The path of the system prompt in a model request of any provider; undefined if there is none. */

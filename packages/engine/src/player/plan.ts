@@ -71,6 +71,8 @@ export interface LiveReport {
 export interface RefusedRequest {
   readonly what: string
   readonly site?: string
+  /** Of a request or connection: `host:port`. */
+  readonly address?: string
 }
 
 /** One part of an answer, its body as base64. */

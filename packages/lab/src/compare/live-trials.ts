@@ -23,6 +23,8 @@ export interface LiveTrial extends Omit<FixTrial, 'broke' | 'pinnedToChanged' | 
   readonly pinnedToChanged?: number
   /** Number of live requests to models, and of those changed by the plan. */
   readonly changed?: { readonly requests: number; readonly edited: number }
+  /** Of a refused request: `host:port`. */
+  readonly refusedAddress?: string
   readonly tokens: number
   readonly difference?: string
   /** Of the unchanged code: what it used. */
@@ -94,6 +96,7 @@ export async function runTrial(
     reason: judgement.reason,
     ...(broke !== undefined && { broke }),
     ...(refused && { refused: refused.what }),
+    ...(refused?.address !== undefined && { refusedAddress: refused.address }),
     ...(live && { changed: { requests: live.requests, edited: live.edited } }),
     ...(facts.paidUsd !== undefined && { costUsd: facts.paidUsd }),
     tokens: facts.paidTokens,
@@ -155,7 +158,8 @@ export class StoredTrials {
     if (
       trial.broke !== undefined ||
       trial.notRun !== undefined ||
-      trial.missingVariables !== undefined
+      trial.missingVariables !== undefined ||
+      trial.unknownAddress !== undefined
     )
       return
     this.#trials[hashOf(key)] = trial

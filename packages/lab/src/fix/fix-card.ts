@@ -100,11 +100,13 @@ function missingLines({ result, noSandbox = '' }: FixOutcome, { width }: Look): 
   const verdicts = untriedFixes(result).map(({ verdict }) => verdict)
   const tools = new Set(verdicts.flatMap((verdict) => verdict.tools ?? []))
   const variables = new Set(verdicts.flatMap((verdict) => verdict.variables ?? []))
+  const addresses = new Set(verdicts.flatMap((verdict) => verdict.address ?? []))
   const isWritten = verdicts.some(({ code }) => code === 'FIX_SANDBOX_MISSING')
   return [
     ...(tools.size > 0 ? [cliErrors.FIX_TOOL_NOT_RUN([...tools], noSandbox)] : []),
     ...(isWritten ? [cliErrors.FIX_SANDBOX_MISSING(noSandbox)] : []),
     ...(variables.size > 0 ? [cliErrors.FIX_VARIABLE_MISSING([...variables])] : []),
+    ...(addresses.size > 0 ? [cliErrors.FIX_ADDRESS_MISSING([...addresses])] : []),
   ].flatMap(({ why, fix, code }) => [
     '',
     ...leadLines('  why  ', printable(why), width),

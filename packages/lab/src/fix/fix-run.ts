@@ -225,6 +225,8 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
   const { kind, why } = TrialSandbox.kindFor(tape)
   if (why !== undefined && settings.allowsUnconfined)
     note(`fixes run without a sandbox, as --no-sandbox allows: ${why}`)
+  else if (kind === 'bubblewrap' && settings.allowsUnconfined)
+    note('with --no-sandbox, a request to an unknown address is tried without the sandbox')
   else if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
   else if (kind === undefined) note(`without a sandbox: ${why}`)
   try {

@@ -73,6 +73,7 @@ import {
 } from './probe-tape.js'
 import { type AgentProject, ProjectCopy } from './project-copy.js'
 import { labEntry } from '../package-root.js'
+import { modelVariables, type ModelVariables, PROVIDER_KEYS } from './model-variables.js'
 import { TrialSandbox } from './trial-sandbox.js'
 
 export interface ProcessTrialsOptions extends Pick<
@@ -139,6 +140,10 @@ export class ProcessTrials implements TrialSource {
   #accepted: Promise<boolean> | undefined
   #isAccepted: boolean
   readonly #sources: readonly SourceFile[]
+  /** Where models are, according to variables. */
+  readonly #models: ModelVariables
+  /** Candidates whose live trials the user allows to reach every address. */
+  readonly #unconfined = new Set<string>()
   /** What the unchanged code used in trials and on the tape; see `useKey`. */
   readonly #baseline: Set<string>
   #watched = 0
@@ -165,10 +170,13 @@ export class ProcessTrials implements TrialSource {
     this.#isAccepted = options.allowsUnconfined
     this.#sources = options.project.sources()
     this.#baseline = recordedReads(options.tape)
+    const named = namedVariables(this.#sources.map(({ text }) => text).join('\n'))
+    this.#models = modelVariables({ ...process.env, ...options.env }, named)
     if (kind !== undefined && !isUnconfined)
       this.#sandbox = new TrialSandbox(this.folder, kind, alike, {
         given: new Set(Object.keys(options.env)),
-        named: namedVariables(this.#sources.map(({ text }) => text).join('\n')),
+        named,
+        models: this.#models,
       })
     const { folder } = options.project
     const control = this.#copyOf(undefined)
@@ -181,7 +189,7 @@ export class ProcessTrials implements TrialSource {
   }
 
   get isConfined(): boolean {
-    return this.#sandbox !== undefined
+    return this.#sandbox !== undefined && this.#unconfined.size === 0
   }
 
   failing(
@@ -424,6 +432,11 @@ export class ProcessTrials implements TrialSource {
     const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
     if (offline !== undefined && (offline.refused === undefined || !mayGoLive)) return offline
     if (offline?.attempts !== undefined) return offline
+    const { refusedAddress } = offline ?? {}
+    if (candidate && refusedAddress !== undefined && this.#sandbox?.lacks(refusedAddress, tape)) {
+      if (!this.options.allowsUnconfined) return { ...offline!, unknownAddress: refusedAddress }
+      this.#unconfined.add(candidate.id)
+    }
     if (liveFrom === undefined) this.#goesLive.add(candidate?.id ?? tape.run.id)
     return this.#runLive(candidate, tape, liveFrom)
   }
@@ -491,15 +504,15 @@ export class ProcessTrials implements TrialSource {
       ...(isolatesTools && { live: { ...rerun.live, isolatesTools } }),
     }
     const watched = this.#watch()
-    const facts = (): Pick<LiveTrial, 'attempts' | 'uses' | 'missingVariables'> =>
-      this.#usesIn(candidate, tape, watched.uses())
+    const facts = (needsKey = false): Pick<LiveTrial, 'attempts' | 'uses' | 'missingVariables'> =>
+      this.#usesIn(candidate, tape, watched.uses(), needsKey)
     mkdirSync(folder, { recursive: true })
     const startedMs = performance.now()
     try {
       const trial = await runTrial(tape, plan, {
         ...this.options,
         oracle,
-        ...this.#confined(candidate),
+        ...this.#confined(candidate, effects === 'served'),
         watch: watched.next,
       })
       const ranTools = runs.length === 0 ? 0 : countRan(trial.tape, runs)
@@ -524,7 +537,8 @@ export class ProcessTrials implements TrialSource {
         ...trial,
         ms,
         live,
-        ...facts(),
+        // A program that got no answer and ended with another error may lack its key.
+        ...facts(live === 0 && ran?.isThrown === true && ran.end !== this.#behaviourOf(tape).end),
         ...defined({
           liveFrom: isUnpinned ? liveFrom : replaced,
           notRun: notRun?.length === 0 ? undefined : notRun,
@@ -572,13 +586,19 @@ export class ProcessTrials implements TrialSource {
     candidate: FixCandidate | undefined,
     tape: Tape,
     uses: readonly Use[],
+    needsKey: boolean,
   ): Pick<LiveTrial, 'attempts' | 'uses' | 'missingVariables'> {
     if (candidate === undefined) {
       const keys = [...new Set(uses.map(useKey))]
       for (const key of keys) this.#baseline.add(key)
       return { uses: keys }
     }
-    const missing = missingVariables(uses, this.#sources).filter(
+    const keys = uses.flatMap(({ code, what, isUnset }) =>
+      needsKey && code === 'READ_VARIABLE' && isUnset === true && PROVIDER_KEYS.has(what)
+        ? what
+        : [],
+    )
+    const missing = [...new Set([...missingVariables(uses, this.#sources), ...keys])].filter(
       (name) => !this.#baseline.has(useKey({ code: 'READ_VARIABLE', what: name })),
     )
     return defined({
@@ -606,7 +626,10 @@ export class ProcessTrials implements TrialSource {
       folders: [this.#copyOf(candidate).folder, project.recorded, project.folder],
       baseline: this.#baseline,
       knownText: [...this.#sources.map(({ text }) => text), ...values].join('\n'),
-      hosts: new Set(recorded.flatMap(hostsOn)),
+      hosts: new Set([
+        ...recorded.flatMap(hostsOn),
+        ...this.#models.endpoints.flatMap(({ host, port }) => [host, `${host}:${port}`]),
+      ]),
     })
     return found.length === 0 ? undefined : found
   }
@@ -649,12 +672,16 @@ export class ProcessTrials implements TrialSource {
     return error && { code: 'refused-by-node', message: error.message.split('\n')[0] ?? '' }
   }
 
-  #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
+  #confined(
+    candidate: FixCandidate | undefined,
+    isLive = false,
+  ): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
     const copy = this.#copyOf(candidate)
     const isWritten = candidate?.author === 'model'
     if (isWritten && this.#sandbox === undefined && !this.#isAccepted)
       throw cliErrors.FIX_SANDBOX_MISSING(TrialSandbox.kindFor(this.options.tape).why ?? '')
-    return { rootOf: copy.rootOf, sandbox: this.#sandbox?.launcher(copy) }
+    const isOpen = isLive && candidate !== undefined && this.#unconfined.has(candidate.id)
+    return { rootOf: copy.rootOf, sandbox: isOpen ? undefined : this.#sandbox?.launcher(copy) }
   }
 
   /**
@@ -777,7 +804,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 /** A candidate that hangs or crashes fails; for unchanged code, that proves nothing. */
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
-  const { output, losses, attempts, isUnconfined, missingVariables } = trial
+  const { output, losses, attempts, isUnconfined, missingVariables, unknownAddress } = trial
   const { failsOtherwise, recordedValue, progress } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
@@ -800,6 +827,7 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       attempts,
       isUnconfined,
       missingVariables,
+      unknownAddress,
       failsOtherwise,
       recordedValue,
       progress,

@@ -4,7 +4,7 @@ import module from 'node:module'
 import type { Server } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { containsSecret } from '@retake/engine/runs'
+import { containsSecret, placeholderFor } from '@retake/engine/runs'
 import {
   type Confinement,
   forwardingOf,
@@ -21,6 +21,12 @@ import type { TrialLauncher } from '../compare/live-trials.js'
 import { commandRoot } from '@retake/runner/package-root'
 import { labEntry } from '../package-root.js'
 import { viewRun } from '@retake/runner/runs'
+import {
+  addressOf,
+  type ModelAddress,
+  type ModelVariables,
+  PROVIDER_KEYS,
+} from './model-variables.js'
 import { importedFolders, type ProjectCopy } from './project-copy.js'
 
 /** Limits of one process for `ulimit`: kilobytes of memory, file size in blocks of 512 bytes. */
@@ -55,10 +61,14 @@ export class TrialSandbox {
     readonly kind: SandboxKind,
     /** Passing runs, because a run that failed early may not name its models and keys. */
     readonly alike: readonly Tape[],
-    /** Variables that the user set for trials, and names that the unchanged code reads. */
+    /**
+     * Variables that the user set for trials, names that the unchanged code reads, and where models
+     * are if no tape says it.
+     */
     readonly variables: {
       readonly given: ReadonlySet<string>
       readonly named: ReadonlySet<string>
+      readonly models?: ModelVariables
     } = {
       given: new Set(),
       named: new Set(),
@@ -112,7 +122,7 @@ export class TrialSandbox {
           // A user's TypeScript loader runs its compiler as a process.
           processes: hasTypeScriptLoader(tape.details.execArgv ?? [], env),
         }
-        const endpoints = isLive ? modelEndpoints(tapes) : undefined
+        const endpoints = isLive ? this.#endpointsOf(tapes) : undefined
         const started = { file, args, options: { ...options, cwd, env: { ...env, TMPDIR: own } } }
         return confine(started, confinement, endpoints)
       }
@@ -123,6 +133,18 @@ export class TrialSandbox {
         isDetached: isIsolated,
       }
     }
+  }
+
+  /** True if a live trial cannot reach a `host:port`, and no tape says where models are. */
+  lacks(address: string, tape: Tape): boolean {
+    const tapes = [tape, ...this.alike]
+    if (this.kind !== 'bubblewrap' || modelEndpoints(tapes).length > 0) return false
+    return !this.#endpointsOf(tapes).some(({ host, port }) => `${host}:${port}` === address)
+  }
+
+  #endpointsOf(tapes: readonly Tape[]): readonly ModelAddress[] {
+    const recorded = modelEndpoints(tapes)
+    return recorded.length > 0 ? recorded : (this.variables.models?.endpoints ?? [])
   }
 
   readonly #isolated: Confine = ({ file, args, options }, confinement, endpoints) => {
@@ -180,21 +202,26 @@ export class TrialSandbox {
 
   /**
    * Keeps only variables on the tapes, those that the user set, and plain ones that the unchanged code
-   * names, because the failed run may have ended before it read them. Secrets are placeholders, except
-   * in a live trial.
+   * names, because the failed run may have ended before it read them; also those of models, if no tape
+   * says where these are. Secrets are placeholders, except in a live trial.
    */
   #scrubbed(tapes: readonly Tape[], env: NodeJS.ProcessEnv, isLive: boolean): NodeJS.ProcessEnv {
-    const { given, named: inCode } = this.variables
+    const { given, named: inCode, models } = this.variables
+    const isUnknown = modelEndpoints(tapes).length === 0
     // The first tape is the one that is tried.
     const named = new Map(tapes.toReversed().flatMap((tape) => [...environmentOnTape(tape)]))
     const left: NodeJS.ProcessEnv = {}
     for (const [name, value = ''] of Object.entries(env)) {
       const read = named.get(name)
       const isNeeded = NEEDED.test(name) || given.has(name)
-      if (read === undefined && !isNeeded && !inCode.has(name)) continue
+      const isOfModel = isUnknown && models?.names.has(name) === true
+      // With a placeholder, the SDK gets as far as its request.
+      const isKey = isUnknown && PROVIDER_KEYS.has(name)
+      if (read === undefined && !isNeeded && !inCode.has(name) && !isOfModel && !isKey) continue
       const isSecret = read?.isSecret === true || (!isNeeded && containsSecret(name, value))
-      if (!isSecret || (isLive && read !== undefined)) left[name] = value
+      if (!isSecret || (isLive && (read !== undefined || isOfModel))) left[name] = value
       else if (read?.value) left[name] = read.value
+      else if (isOfModel || isKey) left[name] = placeholderFor(name, value)
     }
     return left
   }
@@ -228,20 +255,13 @@ export function ownFolders(): string[] {
   return [own, ...packages, ...importedFolders(own)]
 }
 
-interface ModelAddress extends ReachableAddress {
-  readonly isEncrypted: boolean
-}
-
 export function modelEndpoints(tapes: readonly Tape[]): ModelAddress[] {
   const found = new Map<string, ModelAddress>()
   for (const step of tapes.flatMap((tape) => viewRun(tape).recordedSteps)) {
-    const address = step.kind === 'model' ? step.exchange()?.request.url : undefined
-    if (address === undefined || !URL.canParse(address)) continue
-    const { hostname, port, protocol } = new URL(address)
-    const host = hostname.replace(/^\[(.*)\]$/, '$1')
-    const isEncrypted = protocol !== 'http:'
-    const number = Number(port || (isEncrypted ? 443 : 80))
-    found.set(`${host}:${number}`, { host, port: number, isEncrypted })
+    const url = step.kind === 'model' ? step.exchange()?.request.url : undefined
+    if (url === undefined || !URL.canParse(url)) continue
+    const address = addressOf(url)
+    found.set(`${address.host}:${address.port}`, address)
   }
   return [...found.values()]
 }

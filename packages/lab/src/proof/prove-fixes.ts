@@ -66,6 +66,8 @@ export interface FixTrial {
   readonly isUnconfined?: boolean
   /** Variables that the project needs from here on, that the failed run did not read, and that are not set. */
   readonly missingVariables?: readonly string[]
+  /** The `host:port` of a request that was not sent, because the sandbox cannot reach it. */
+  readonly unknownAddress?: string
 }
 
 export interface CorpusResult {
@@ -172,10 +174,15 @@ export interface FixVerdict {
   readonly refusals?: readonly Refusal[]
   /** A variant of the run that it does not repair. */
   readonly failedProbe?: Probe
-  /** Of an untried fix: why, and the tools that it changes or the variables that it needs. */
-  readonly code?: 'FIX_TOOL_NOT_RUN' | 'FIX_SANDBOX_MISSING' | 'FIX_VARIABLE_MISSING'
+  /** Of an untried fix: why, and the tools that it changes, or the variables or address that it needs. */
+  readonly code?:
+    | 'FIX_TOOL_NOT_RUN'
+    | 'FIX_SANDBOX_MISSING'
+    | 'FIX_VARIABLE_MISSING'
+    | 'FIX_ADDRESS_MISSING'
   readonly tools?: readonly string[]
   readonly variables?: readonly string[]
+  readonly address?: string
 }
 
 export interface JudgedFix {
@@ -515,6 +522,13 @@ export class FixProof {
           reason: `It needs ${trial.missingVariables.join(', ')}, which the failed run did not read and which is not set.`,
           code: 'FIX_VARIABLE_MISSING',
           variables: trial.missingVariables,
+        }
+      if (trial.unknownAddress !== undefined)
+        return {
+          status: 'untried',
+          reason: `It makes a request to ${trial.unknownAddress} that the failed run never reached, and the sandbox does not know this address.`,
+          code: 'FIX_ADDRESS_MISSING',
+          address: trial.unknownAddress,
         }
       // A call refused before anything was sent is refused every time.
       const isCertain = fixed.isExact && (trial.refused !== undefined || fixed.count >= 2)

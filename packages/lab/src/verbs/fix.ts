@@ -71,7 +71,7 @@ otherwise 1. With --demo, every fix ends with 0.`,
     '--force': 'apply to files with uncommitted changes, and despite the circuit breaker',
     '--yes': 'spend money and apply without confirmation',
     '--no-sandbox':
-      'if there is no bubblewrap, run fixes without a sandbox, also tools that they change and code that a model wrote',
+      'if there is no bubblewrap, or it does not know the address of a request, run fixes without a sandbox, also tools that they change and code that a model wrote',
     '--fresh': 'do not reuse trials of earlier commands',
     '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
     '--jobs <n>': 'number of live trials and passing runs at a time (default: one per core)',
