@@ -59,9 +59,9 @@ export function refusalText({ code, at: location, text }: Refusal): string {
     case 'CODE_FROM_TEXT':
       return `it runs code from text at ${at(location, text)}`
     case 'WRITE_ADDED':
-      return `it adds a write whose path is not plainly in the project, at ${at}: ${text}`
+      return `it adds a write whose path is not plainly in the project, at ${at(location, text)}`
     case 'ADDRESS_ADDED':
-      return `it adds an address that the code does not have, at ${at}: ${text}`
+      return `it adds an address that the code does not have, at ${at(location, text)}`
     case 'GLOBAL_REPLACED':
       return `it replaces a part of JavaScript or Node at ${at(location, text)}`
     case 'MODULE_ADDED':
