@@ -11,7 +11,6 @@ const run = (rateLimit?: ForkRun['rateLimit']): ForkRun => ({
   sampled: 0,
   forced: 0,
   assumed: [],
-  assumed: [],
   tokens: 0,
   ...(rateLimit && { rateLimit }),
   remove: () => {},
