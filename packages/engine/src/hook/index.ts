@@ -38,7 +38,7 @@ export {
   type RunContext,
   toolOwner,
 } from '../kernel/scope.js'
-export { isRedactRule, type RedactRule } from '../secrets/personal-data-rules.js'
+export { isRedactRule, type RedactRule } from '../secrets/redaction-rules.js'
 export { isStructural, redactionOf, revealedTape } from '../secrets/redacted-tape.js'
 export type { Redactor } from '../secrets/redactor.js'
 export { containsSecret, looksSecret, SecretMask } from '../secrets/secrets.js'

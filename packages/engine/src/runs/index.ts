@@ -32,7 +32,7 @@ export {
   readPatterns,
   type RedactRule,
   ruleTexts,
-} from '../secrets/personal-data-rules.js'
+} from '../secrets/redaction-rules.js'
 export { isStructural, redactionOf, revealedTape } from '../secrets/redacted-tape.js'
 export { textsInBase64 } from '../secrets/redactor.js'
 export { VaultKey } from '../secrets/vault-key.js'

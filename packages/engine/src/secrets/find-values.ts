@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm'
 import { outsideRuns } from '../kernel/scope.js'
-import type { Pattern } from './personal-data-rules.js'
+import type { Pattern } from './redaction-rules.js'
 
 /** A text with its escapes decoded, and the original position of each character and of the end. */
 interface DecodedView {

@@ -14,7 +14,7 @@ import { replay } from '../library/replay.js'
 import { rerun } from '../library/run-again.js'
 import { tool } from '../library/tool.js'
 import { SecretMask } from './secrets.js'
-import type { RedactRule } from './personal-data-rules.js'
+import type { RedactRule } from './redaction-rules.js'
 import { Redactor } from './redactor.js'
 import { VaultKey } from './vault-key.js'
 

@@ -4,7 +4,7 @@ import { errors } from '../errors.js'
 import { natives } from '../kernel/natives.js'
 import { outsideRuns } from '../kernel/scope.js'
 import { decodedViews, FAILURES_MAX, failuresOf, howFailed, personalValues } from './find-values.js'
-import { type Pattern, readPatterns, type RedactRule } from './personal-data-rules.js'
+import { type Pattern, readPatterns, type RedactRule } from './redaction-rules.js'
 import { VaultKey } from './vault-key.js'
 
 export type HiddenValue = readonly [value: string, pseudonym: string]

@@ -5,7 +5,7 @@ import { createPrivateFile } from './machine-key.js'
 import { natives } from '../kernel/natives.js'
 import { disk } from '../overlay/disk.js'
 import { keyFileOf } from './signing-key.js'
-import { digitsOf, hasLuhnDigit, ibanRest } from './personal-data-rules.js'
+import { digitsOf, hasLuhnDigit, ibanRest } from './redaction-rules.js'
 
 const KEY_BYTES = 32
 

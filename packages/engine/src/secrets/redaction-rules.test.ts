@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { NameList } from './personal-data-rules.js'
+import { NameList } from './redaction-rules.js'
 
 const names = ['Bo', 'Bo Li', 'BO LI', 'Li', "'t Ho", 'Zoë', 'Zoe\u0308 X', '(Al)', 'A.B', '𐐀b']
 
