@@ -72,7 +72,7 @@ export default defineConfig({
             { find: '@retake/engine/errors', replacement: source('engine/src/errors.ts') },
             { find: '@retake/engine/schema', replacement: source('engine/src/schema.ts') },
             {
-              find: /^@retake\/runner\/(errors|package-root|read-part|temporary-folder)$/,
+              find: /^@retake\/runner\/(errors|package-root|read-part|record|recording-summary|replay-here|temporary-folder)$/,
               replacement: source('runner/src/$1.ts'),
             },
             { find: /^@retake\/(\w+)\/([\w-]+)$/, replacement: source('$1/src/$2/index.ts') },

@@ -17,6 +17,12 @@ const attemptsIn = ({ fixes }: FixResult) =>
     candidate.author === 'model' ? [{ status: verdict.status, attempts: evidence.attempts }] : [],
   )
 
+/** Names of functions that write, and addresses, which review would find before the code runs. */
+const hidden = (code: string): string =>
+  code
+    .replaceAll(/\bfs(\.promises)?\.(\w)(\w+)(?=[(,])/g, "fs$1['$2' + '$3']")
+    .replaceAll("'http://", "'http:' + '//")
+
 const KINDS = [
   { name: 'in bubblewrap', args: [], env: {}, isHere: hasSandbox },
   {
@@ -39,7 +45,8 @@ for (const { name, args, env, isHere } of KINDS) {
     const { patches, fix, env: shared } = await projectWith(['8'], wrongWord)
     Object.assign(shared, env)
     patches.push(
-      rightWith(`
+      rightWith(
+        hidden(`
   const { default: fs } = await import('node:fs')
   const { default: dns } = await import('node:dns')
   const tries = [
@@ -63,6 +70,7 @@ for (const { name, args, env, isHere } of KINDS) {
   for (const each of tries) try { await each() } catch {}
   await new Promise((resolve) => setTimeout(resolve, 50))
 `),
+      ),
     )
     const fixed = await fix('last', '--model', 'writer', '--no-locate', '--offline', ...args)
     expect(fixed.result, fixed.said).toBeDefined()
@@ -122,7 +130,7 @@ ${wrongWord}`,
       "dgram.createSocket('udp4').send('x', 65126, '127.0.0.1')",
     ]
     while (tries.length > 0) {
-      patches.push(...tries.splice(0, 3).map(rightWith))
+      patches.push(...tries.splice(0, 3).map((text) => rightWith(hidden(text))))
       const { result, said } = await fix('last', '--model', 'writer', '--no-locate', ...args)
       expect(result, said).toBeDefined()
       const judged = attemptsIn(result!)

@@ -111,6 +111,9 @@ function refusalsOf(
   added: AddedNodes,
   { oracleText = '', sources, run }: FixContext,
 ): Refusal[] {
+  // Where the code writes already, it may write something else.
+  const targetOf = ({ args: [target] }: SyntaxNode): string => target?.text ?? ''
+  const known = new Set(old === undefined ? [] : writesElsewhere(old).map(targetOf))
   const hosts = run.recordedSteps.map((step) => attempt(() => step.exchange())?.request.url ?? '')
   const knownText = [...sources.map(({ text }) => text), old?.text ?? '', ...hosts].join('\n')
   const ends = (source: ParsedSource): SyntaxNode[] =>
@@ -145,7 +148,7 @@ function refusalsOf(
     ...added(escapingModules).map((node) => finding('MODULE_ADDED', node)),
     ...added(replacedParts).map((node) => finding('GLOBAL_REPLACED', node)),
     ...added(writesElsewhere)
-      .filter((node) => old?.text.includes(node.text) !== true)
+      .filter((node) => !known.has(targetOf(node)))
       .map((node) => finding('WRITE_ADDED', node)),
     ...added(addresses)
       .filter((node) => !knownText.includes(hostOf(node)))
