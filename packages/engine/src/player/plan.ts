@@ -71,7 +71,7 @@ export interface LiveReport {
 export interface RefusedRequest {
   readonly what: string
   readonly site?: string
-  /** Of a request or connection: `host:port`. */
+  /** `host:port` of a request or connection. */
   readonly address?: string
 }
 

@@ -391,7 +391,7 @@ const withNote = (found: FindingsFile, note: string): FindingsFile => ({
   findings: { ...found.findings, notes: [...found.findings.notes, note] },
 })
 
-/** What remains of the limits of a search. */
+/** The rest of the limits of a search. */
 function limitsAfter(
   { maxForks, maxUsd }: BlameSearch,
   { facts }: FindingsFile,

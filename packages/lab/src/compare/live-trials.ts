@@ -23,11 +23,11 @@ export interface LiveTrial extends Omit<FixTrial, 'broke' | 'pinnedToChanged' | 
   readonly pinnedToChanged?: number
   /** Number of live requests to models, and of those changed by the plan. */
   readonly changed?: { readonly requests: number; readonly edited: number }
-  /** Of a refused request: `host:port`. */
+  /** `host:port` of a refused request. */
   readonly refusedAddress?: string
   readonly tokens: number
   readonly difference?: string
-  /** Of the unchanged code: what it used. */
+  /** Uses of the unchanged code. */
   readonly uses?: readonly string[]
 }
 

@@ -115,7 +115,7 @@ export class FixAuthor {
   readonly #unusable: Record<string, number> = {}
   readonly #answers: string[] = []
   readonly #written = new Set<string>()
-  /** Of the last answer, if it was a fix. */
+  /** Id of the fix in the last answer; undefined if it had none. */
   #lastId: string | undefined
   #isSilent = false
   #locals: readonly string[] | undefined

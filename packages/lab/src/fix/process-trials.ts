@@ -144,7 +144,7 @@ export class ProcessTrials implements TrialSource {
   readonly #models: ModelVariables
   /** Candidates whose live trials the user allows to reach every address. */
   readonly #unconfined = new Set<string>()
-  /** What the unchanged code used in trials and on the tape; see `useKey`. */
+  /** Uses of the unchanged code, in trials and on the tape; see `useKey`. */
   readonly #baseline: Set<string>
   #watched = 0
   #spentUsd = 0
@@ -858,7 +858,7 @@ const hostsOn = (tape: Tape): string[] =>
 /** Characters of an output that a result contains. */
 const OUTPUT_MAX = 4000
 
-/** What a run did that others can see. */
+/** The effects of a run that others can see. */
 function behaviourOf(tape: Tape): RunBehaviour {
   const { stdout, exitCode, signal, error } = readOutcome(tape)
   return {

@@ -1,7 +1,7 @@
 import type { FixClaim } from '@retake/tape'
 import type { FixEvidence } from './prove-fixes.js'
 
-/** What a change to the code is shown to do, weakest first. docs/fix.md has the same words. */
+/** Claims about a change to the code, weakest first. docs/fix.md has the same words. */
 export const CLAIMS = ['this-run', 'this-kind', 'proven'] as const satisfies readonly FixClaim[]
 export type Claim = FixClaim
 

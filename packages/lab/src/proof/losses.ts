@@ -29,14 +29,14 @@ export interface RunAction {
   readonly isFailed?: boolean
 }
 
-/** What a run does that others can see. */
+/** The effects of a run that others can see. */
 export interface RunBehaviour extends TrialOutput {
   readonly actions: readonly RunAction[]
   /** True if an uncaught error ended the run, so that its output up to there is not in question. */
   readonly isThrown: boolean
 }
 
-/** What the run with a change loses, compared with the failed run. */
+/** Losses of the run with a change, compared with the failed run. */
 export function lossesOf(failed: RunBehaviour, changed: RunBehaviour): Loss[] {
   return [
     ...emptyOutput(failed, changed),

@@ -8,7 +8,7 @@ export interface RunText {
   readonly text: string
 }
 
-/** What the choice of values depends on. */
+/** Facts that decide which values change. */
 export interface RunTexts {
   /** Arguments, variables and standard input. */
   readonly given: readonly string[]

@@ -134,7 +134,7 @@ export interface FixEvidence {
   readonly attempts: readonly Attempt[]
   /** Values of this run that the change compares with. */
   readonly literals: readonly RunLiteral[]
-  /** What the run printed with the change. */
+  /** Output of the run with the change. */
   readonly output?: TrialOutput
   readonly corpus: {
     readonly identical: number
@@ -167,14 +167,14 @@ export interface FixVerdict {
    * its changed code did not run.
    */
   readonly status: 'repairs' | 'workaround' | 'rejected' | 'undecided' | 'untried'
-  /** Of a change with which the run passes. */
+  /** Set if the run passes with the change. */
   readonly claim?: Claim
   readonly reason: string
   /** Why it was refused without running, or for what it tried. */
   readonly refusals?: readonly Refusal[]
   /** A variant of the run that it does not repair. */
   readonly failedProbe?: Probe
-  /** Of an untried fix: why, and the tools that it changes, or the variables or address that it needs. */
+  /** Why a fix was not tried: the tools that it changes, or the variables or address that it needs. */
   readonly code?:
     | 'FIX_TOOL_NOT_RUN'
     | 'FIX_SANDBOX_MISSING'
@@ -204,10 +204,10 @@ export interface FixResult {
     | 'untried'
     | 'not-forkable'
     | 'passing'
-  /** Of the best fix. */
+  /** The claim of the best fix. */
   readonly claim?: Claim
   readonly reason: string
-  /** What the failed run printed. */
+  /** Output of the failed run. */
   readonly failedOutput?: TrialOutput
   /** True if a limit ended the trials before everything was decided. */
   readonly isCutShort?: true
@@ -873,7 +873,7 @@ class Arm {
   ms = 0
   costUsd: number | undefined
   lastReason = ''
-  /** Of the last trial that passed. */
+  /** Output of the last trial that passed. */
   output: TrialOutput | undefined
   losses: readonly Loss[] = []
   progress: RunProgress | undefined

@@ -4,7 +4,7 @@ import type { Loss } from '../proof/losses.js'
 import type { FixEvidence, JudgedFix } from '../proof/prove-fixes.js'
 import type { Refusal } from '../proof/review-edit.js'
 
-/** What a claim leaves open, and how to show more; undefined if nothing. */
+/** Limits of a claim, and how to show more; undefined if there are none. */
 export function limitText(
   { literals, siblings }: FixEvidence,
   claim: Claim | undefined,

@@ -14,7 +14,7 @@ export interface RunFix {
     | 'untried'
     | 'not-forkable'
     | 'passing'
-  /** Of the best fix. */
+  /** The claim of the best fix. */
   readonly claim?: FixClaim
   readonly headline: string
   /** Working fixes first, best first. */
