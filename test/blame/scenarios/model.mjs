@@ -84,7 +84,7 @@ const numbers = (wrong) => (prompt, model) => {
   return model.isRecording || model.random() < model.chance ? `wrong ${step}` : `${step * 10}`
 }
 
-/** What the shop and the bank answer. */
+/** Answers of the shop and the bank. */
 const FILES = {
   w1: () => ({ price: 10, shipping: '4.90', note: 'fresh' }),
   w2: () => ({ id: 'lamp', stock: { units: 0 } }),

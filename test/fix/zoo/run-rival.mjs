@@ -96,7 +96,7 @@ async function tryHypothesis(binary, animal, hypothesis) {
   }
 }
 
-/** What the two rules accept of one kind of patch. */
+/** Patches of one kind that the two rules accept. */
 async function acceptWithoutProof(animal, mode) {
   const [patch] = await patchesOf(animal, mode)
   if (patch === undefined) return undefined

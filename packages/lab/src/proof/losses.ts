@@ -13,7 +13,7 @@ export type Loss =
   | { readonly code: 'ACTION_MISSING'; readonly step: string; readonly title: string }
   /** The code uses a constant in place of a value that is missing. */
   | { readonly code: 'DEFAULT_ADDED'; readonly at: string; readonly text: string }
-  /** The code goes on without an error that it had to handle. */
+  /** The code continues after an error that it has to handle. */
   | { readonly code: 'EXCEPTION_IGNORED'; readonly at: string; readonly text: string }
   | { readonly code: 'ITEMS_SKIPPED'; readonly at: string; readonly text: string }
   /** Another model answers, which may be weaker. */

@@ -5,7 +5,7 @@ import { type AddedNodes, finding } from './edit-findings.js'
 import type { ParsedSource, SyntaxNode } from './source-text.js'
 
 /**
- * What a change drops on purpose: defaults for missing data, ignored errors, skipped items. Decides
+ * Losses that a change writes down: defaults for missing data, ignored errors, skipped items. Decides
  * by the shape of the code, so a helper with a harmless name, or a missing value that a library
  * ignores, is not noticed; trials compare what such code prints and sends.
  */

@@ -95,7 +95,7 @@ export class Notifications {
       jobs.watch(({ org, job }) => {
         const { kind, state, result, run } = job
         const { result: found } = (result?.summary ?? {}) as { result?: { status?: string } }
-        // A workaround is no fix.
+        // A workaround does not count as a fix.
         if (kind !== 'fix' || state !== 'done' || found?.status !== 'repaired') return
         publish(org, job.project, (slug) => ({
           event: 'fix',

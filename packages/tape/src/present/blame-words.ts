@@ -199,7 +199,7 @@ function noStepSentence({ findings, nameOf }: NamedFindings): string {
   return `No step explains this failure: look at the prompt and the code${which}.`
 }
 
-/** What was done in the tested repair, and how often it passed; undefined if none was tested. */
+/** The tested repair, and how often it passed; undefined if none was tested. */
 export function repairSentence(
   findings: BlameFindings,
   freeOf?: NamedFindings['freeOf'],

@@ -158,7 +158,7 @@ const messageOrder = operator(
   },
 )
 
-/** Moves a message that stands between calls of tools and their results behind the results. */
+/** Moves messages between tool calls and their results after the results. */
 const movedNotes = (source: ParsedSource): Proposal[] =>
   toolAnswers(source).flatMap(({ message }) => {
     const push = message.parent
