@@ -52,8 +52,7 @@ export class SecretMask implements Mask {
   /** Secrets in the variables of this process, shared by all runs. */
   #shared: KnownValues | undefined
   readonly #streams = new Map<string, StreamMask>()
-  /** Cache of short texts without a secret, such as headers and addresses, which are often the same. */
-  #harmless = new Set<string>()
+  #harmless = new Harmless()
   #cleanBodies = new CleanBodies()
   /** True while a text is masked that may continue: a value at its end is not complete. */
   #isOpenText = false
@@ -160,7 +159,7 @@ export class SecretMask implements Mask {
   }
 
   #forgetHarmless(): void {
-    this.#harmless = new Set()
+    this.#harmless = new Harmless()
     this.#cleanBodies = new CleanBodies()
   }
 
@@ -233,7 +232,7 @@ export class SecretMask implements Mask {
     this.#shared = processSecrets.prepared.#own
     // A text without secrets may still contain personal data, which only some runs hide.
     const isShared = this.#own.size === 0 && this.redactor === undefined
-    this.#harmless = isShared ? processSecrets.prepared.#harmless : new Set()
+    this.#harmless = isShared ? processSecrets.prepared.#harmless : new Harmless()
   }
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
@@ -243,17 +242,11 @@ export class SecretMask implements Mask {
   }
 
   text(text: string): string {
-    if (this.#harmless.has(text)) return text
+    if (this.#harmless.texts.has(text)) return text
     if (!this.#findPersonal(text)) this.#hideTexts(text)
     const redacted = this.#redacted(text)
-    if (redacted === text) this.#remember(text)
+    if (redacted === text) this.#harmless.add(text)
     return redacted
-  }
-
-  /** Short texts without a secret often repeat. */
-  #remember(harmless: string): void {
-    if (harmless.length <= REPEATED_MAX && this.#harmless.size < HARMLESS_MAX)
-      this.#harmless.add(harmless)
   }
 
   /** Learns the personal data in a text. False if a rule failed, so that none of the text may be shown. */
@@ -309,7 +302,7 @@ export class SecretMask implements Mask {
     /** The text has one character per byte. */
     isBytes = false,
   ): string {
-    const escapes = /\\u00[2-7]/.test(text) ? decodedEscapes(text) : undefined
+    const escapes = mayHaveEscapes(text) ? decodedEscapes(text) : undefined
     if (escapes !== undefined) {
       const masked = this.#redacted(escapes.text, compression, isBytes)
       if (masked !== escapes.text) return escapes.encode(masked) ?? text
@@ -352,9 +345,7 @@ export class SecretMask implements Mask {
 
   /** True for a text without a secret; learns nothing. */
   #isClean(text: string): boolean {
-    return (
-      !/\\u00[2-7]/.test(text) && this.#withoutKnown(text) === text && redactText(text) === text
-    )
+    return !mayHaveEscapes(text) && this.#withoutKnown(text) === text && redactText(text) === text
   }
 
   #withoutKnown(text: string): string {
@@ -433,11 +424,14 @@ export class SecretMask implements Mask {
 
   /** A value as it may be shown after its name, which is certain, such as that of a header. */
   named(name: string, value: string): string {
+    if (this.#harmless.lastByName.get(name) === value) return value
     const strength = strengthOf(name)
     if (strength === 'password' || (strength === 'secret' && looksGenerated(value, 8)))
       return this.option(name, value)
     const before = `${name}: `
-    return this.text(before + value).slice(before.length)
+    const masked = this.text(before + value).slice(before.length)
+    if (masked === value) this.#harmless.addNamed(name, value)
+    return masked
   }
 
   /** Arguments of a program. An argument may be the name of the next one. */
@@ -599,10 +593,10 @@ export class SecretMask implements Mask {
     }
     // In latin1 every byte is one character, so bytes that are not text stay unchanged.
     const text = given.toString('latin1')
-    if (text.length <= REPEATED_MAX && this.#harmless.has(text)) return current
+    if (text.length <= REPEATED_MAX && this.#harmless.texts.has(text)) return current
     const masked = this.#redactedBytes(text, compression)
     if (masked !== text) return Buffer.from(masked, 'latin1')
-    this.#remember(text)
+    this.#harmless.add(text)
     return current
   }
 }
@@ -613,6 +607,7 @@ const structureOf = (bytes: Uint8Array): string =>
     .toString('latin1')
     .replaceAll(/[A-Za-z0-9+/=_\x80-\xff-]/g, 'x')
 
+const mayHaveEscapes = (text: string): boolean => text.includes('\\u00') && /\\u00[2-7]/.test(text)
 /** Letters, digits and signs that JSON escapes without need, but not quotes and backslashes. */
 const ESCAPES = /\\+u00(?:2[013-9a-f]|[3467][\da-f]|5[\dabd-f])/gi
 
@@ -648,12 +643,13 @@ function decodedEscapes(text: string): DecodedEscapes | undefined {
 
 /** `"token": "…` at the end of a text. */
 const OPEN_VALUE = /[:=]\s{0,4}(\\*["'])([\w+/=.~-]{8,512})$/
+const IN_OPEN_VALUE = /[\w+/=.~-]/
 const NAME_BEFORE = 100
 
 /** Hides the start of a key, or of a generated value after a name, at the end of a text. */
 function withoutCutSecret(text: string): string {
   const masked = maskCutKey(text)
-  if (masked !== text) return masked
+  if (masked !== text || !IN_OPEN_VALUE.test(text.at(-1) ?? '')) return masked
   const [, quote = '', value = ''] = OPEN_VALUE.exec(text.slice(-VALUE_AT_END)) ?? []
   if (!looksGenerated(value, SHORTEST_SECRET) || value.includes('retake')) return text
   const start = text.length - value.length
@@ -735,6 +731,24 @@ const isPlaceholder = (text: string): boolean => /retake-h|^x+$/.test(text)
 
 const REPEATED_MAX = 200
 const HARMLESS_MAX = 1000
+
+/** Short texts without a secret, such as headers and addresses, which are often the same. */
+class Harmless {
+  readonly texts = new Set<string>()
+  /** The last value after each name. */
+  readonly lastByName = new Map<string, string>()
+
+  add(text: string): void {
+    if (text.length <= REPEATED_MAX && this.texts.size < HARMLESS_MAX) this.texts.add(text)
+  }
+
+  addNamed(name: string, value: string): void {
+    if (value.length > REPEATED_MAX) return
+    if (this.lastByName.has(name) || this.lastByName.size < HARMLESS_MAX)
+      this.lastByName.set(name, value)
+  }
+}
+
 const REPACKED: CompressionOptions = { isSameLength: false }
 const mayContainBytes = (text: string): boolean => text.includes('$') && text.includes('"$":"')
 /** How `toWire` of the tape writes a Buffer or another array of bytes. */

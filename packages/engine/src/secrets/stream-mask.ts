@@ -42,6 +42,8 @@ interface CutWord {
  */
 export class StreamMask {
   #previous = ''
+  /** True if the text that `#previous` is the end of contains no secret, so it has none to learn. */
+  #isClean = false
   /** The end of each text of a model's answer, by its channel. */
   readonly #modelTexts = new Map<string, string>()
   #hasEvents = false
@@ -58,6 +60,7 @@ export class StreamMask {
   continuedBy(mask: PieceMask): StreamMask {
     const next = new StreamMask(mask)
     next.#previous = this.#previous
+    next.#isClean = this.#isClean
     for (const [channel, text] of this.#modelTexts) next.#modelTexts.set(channel, text)
     next.#hasEvents = this.#hasEvents
     next.#line = this.#line
@@ -80,6 +83,7 @@ export class StreamMask {
     // second one is also found in both together.
     const isWhole = previous === '' || isBreak(previous.charCodeAt(previous.length - 1))
     const isClean = isWhole && raw.length <= HEAD_MAX && this.mask.isClean(bytes, all)
+    this.#isClean = isClean
     const whole = isClean ? bytes : this.mask.piece(bytes)
     const given = whole === bytes ? raw : latin1(whole)
     const joined = isClean ? raw : this.#acrossPieces(given, previous)
@@ -114,8 +118,9 @@ export class StreamMask {
     const skipped = this.#isLongLine && !isEvent ? raw.indexOf('\n') + 1 || raw.length : 0
     const before = isEvent ? '' : this.#line
     const all = before + raw.slice(skipped)
-    const lines = all.lastIndexOf('\n') + 1
-    this.#hasEvents ||= isEvent || hasEvents(all) || hasEvents(all.slice(0, lines))
+    const lines = all.includes('\n') ? all.lastIndexOf('\n') + 1 : 0
+    const isCut = lines > 0 && lines < all.length
+    this.#hasEvents ||= isEvent || hasEvents(all) || (isCut && hasEvents(all.slice(0, lines)))
     const end = isEvent ? all.length : this.#hasEvents ? endOfEvents(all) : lines
     this.#isLongLine = all.length - end > LINE_MAX || (skipped > 0 && raw[skipped - 1] !== '\n')
     this.#line = this.#isLongLine ? '' : all.slice(end)
@@ -183,10 +188,11 @@ export class StreamMask {
         this.mask.cut?.learn(original.slice(start, end), last.written + masked.slice(before, end))
       }
     }
+    if (cut === original) return masked
     let from = 0
-    while (from < original.length && cut[from] === original[from]) from += 1
+    while (cut[from] === original[from]) from += 1
     // What is known by its value is hidden already.
-    if (from === original.length || masked.slice(from) !== original.slice(from)) return masked
+    if (masked.slice(from) !== original.slice(from)) return masked
     const hidden = masked.slice(0, from) + cut.slice(from)
     const start = startOfWord(original, from)
     const open = this.#cutWords.get(channel)
@@ -202,7 +208,8 @@ export class StreamMask {
 
   /** Nothing follows. */
   end(): void {
-    for (const text of [this.#previous, ...this.#modelTexts.values()]) this.mask.cut?.finish(text)
+    if (!this.#isClean) this.mask.cut?.finish(this.#previous)
+    for (const text of this.#modelTexts.values()) this.mask.cut?.finish(text)
     for (const { word, written } of this.#cutWords.values()) this.mask.cut?.learn(word, written)
     this.#cutWords.clear()
   }
@@ -354,7 +361,8 @@ const INDEX = /"(?:index|output_index|content_index|contentBlockIndex|item_id)"\
 
 /** Position from which a text may contain the start of something that continues in the next piece. */
 function unfinishedFrom(text: string): number {
-  const key = text.lastIndexOf('-----BEGIN ')
+  // Searching from the end is slow.
+  const key = text.includes('-----BEGIN ') ? text.lastIndexOf('-----BEGIN ') : -1
   if (key >= 0 && text.length - key < HEAD_MAX && !text.includes('-----END ', key)) return key
   const from = Math.max(0, text.length - HEAD_MAX)
   let at = text.length

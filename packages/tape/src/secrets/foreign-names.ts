@@ -59,15 +59,18 @@ const ESCAPED_PARTS = PARTS.split('|')
 const HAS_LETTERS = /[\xc3-\xe1\xe3-\xff\u0100-\u1fff\u3000-\ud7ff]/
 
 /** `isAscii`: the text has no other characters. */
-export function* foreignValues(text: string, isAscii: boolean): Generator<ForeignValue> {
+export function foreignValues(text: string, isAscii: boolean): ForeignValue[] {
   const mayOccur = isAscii
     ? text.includes('\\u') && ESCAPED_PARTS.some((part) => text.includes(part))
     : HAS_LETTERS.test(text) && PLAIN_PARTS.some((part) => text.includes(part))
-  if (!mayOccur) return
-  for (const { 0: all, 1: password, 2: value, 3: words, index } of text.matchAll(prepared())) {
-    const whole = value ?? words ?? ''
-    const start = index + all.length - whole.length
-    const end = start + whole.replace(/[.,:;!?)]+$/, '').length
-    yield { strength: password === undefined ? 'secret' : 'password', start, end }
-  }
+  if (!mayOccur) return []
+  return Array.from(
+    text.matchAll(prepared()),
+    ({ 0: all, 1: password, 2: value, 3: words, index }) => {
+      const whole = value ?? words ?? ''
+      const start = index + all.length - whole.length
+      const end = start + whole.replace(/[.,:;!?)]+$/, '').length
+      return { strength: password === undefined ? 'secret' : 'password', start, end }
+    },
+  )
 }

@@ -61,7 +61,7 @@ export function namedSecrets(text: string): NamedSecret[] {
       searched = Math.max(searched, from)
     }
   }
-  const others = [...otherSecrets(text, isAscii)]
+  const others = otherSecrets(text, isAscii)
   return others.length === 0 ? secrets : withoutOverlaps([...secrets, ...others])
 }
 
@@ -70,19 +70,21 @@ const WORKING_FOLDER = /^(?:OLD)?PWD$/
 const FOLDER = /^(?:\/|[A-Za-z]:[\\/])/
 
 /** Values after foreign names, and `curl -u ann:X` in a text. */
-function* otherSecrets(text: string, isAscii: boolean): Generator<NamedSecret> {
+function otherSecrets(text: string, isAscii: boolean): NamedSecret[] {
+  const secrets: NamedSecret[] = []
   for (const { strength, start, end } of foreignValues(text, isAscii)) {
     const value = text.slice(start, end)
     const name = strength === 'password' ? 'password' : 'api_key'
-    const isPhrase = MNEMONIC.test(value)
-    if (isPhrase || isSecretValue(value, { name, strength }, 'word')) yield { name, start, end }
+    if (MNEMONIC.test(value) || isSecretValue(value, { name, strength }, 'word'))
+      secrets.push({ name, start, end })
   }
-  if (!text.includes('curl ')) return
+  if (!text.includes('curl ')) return secrets
   for (const { 0: all, 1: value = '', index } of text.matchAll(CURL_USER)) {
     const end = index + all.length
     if (isSecretValue(value, { name: 'password', strength: 'password' }, 'word'))
-      yield { name: 'password', start: end - value.length, end }
+      secrets.push({ name: 'password', start: end - value.length, end })
   }
+  return secrets
 }
 
 const CURL_USER =

@@ -286,7 +286,7 @@ function hideNamedInside(run: string): string {
   if (run.length > ENCODED_TEXT_MAX) return run
   const encoding = run.length % 2 === 0 && HEX.test(run) ? IN_HEX : IN_BASE64
   // Most runs end here: the start of an id is no text.
-  if (!PRINTABLE.test(encoding.decode(run.slice(0, 8)))) return run
+  if (!encoding.beginsWithText(run)) return run
   const text = encoding.decode(run)
   if (!PRINTABLE.test(text)) return run
   const masked = hideNamedValues(text, undefined)
@@ -325,6 +325,8 @@ function hideInHex(run: string): string {
 interface Encoding {
   /** Matches what may decode to printable ASCII. */
   readonly ascii: RegExp
+  /** True if the first eight characters decode to printable ASCII, tabs and line ends. */
+  readonly beginsWithText: (run: string) => boolean
   decode(run: string): string
   /** In the alphabet of `like`. */
   encode(text: string, like: string): string
@@ -335,6 +337,17 @@ const digitsWhere = (fits: (digit: number) => boolean): string =>
   `[${Array.from(BASE64)
     .filter((_, digit) => fits(digit))
     .join('')}]`
+/** The six bits of each character, in both alphabets. */
+const DIGITS = new Uint8Array(128)
+for (const [digit, character] of Array.from(BASE64).entries())
+  DIGITS[character.charCodeAt(0)] = digit
+DIGITS['-'.charCodeAt(0)] = DIGITS['+'.charCodeAt(0)] ?? 0
+DIGITS['_'.charCodeAt(0)] = DIGITS['/'.charCodeAt(0)] ?? 0
+const digitAt = (run: string, at: number): number => DIGITS[run.charCodeAt(at) & 127] ?? 0
+
+const isTextByte = (byte: number): boolean =>
+  (byte >= 32 && byte < 127) || byte === 9 || byte === 10 || byte === 13
+
 /** Six bits each, of bytes from 0x20 to 0x7f. */
 const [FIRST, SECOND, THIRD] = [
   digitsWhere((digit) => digit >= 8 && digit < 32),
@@ -344,12 +357,25 @@ const [FIRST, SECOND, THIRD] = [
 
 const IN_BASE64: Encoding = {
   ascii: new RegExp(`^(?:${FIRST}${SECOND}${THIRD}.)*(?:${FIRST}.${THIRD}?)?$`),
+  beginsWithText(run) {
+    for (let at = 0; at < 8; at += 4) {
+      const bits =
+        (digitAt(run, at) << 18) |
+        (digitAt(run, at + 1) << 12) |
+        (digitAt(run, at + 2) << 6) |
+        digitAt(run, at + 3)
+      if (!isTextByte(bits >> 16) || !isTextByte((bits >> 8) & 255) || !isTextByte(bits & 255))
+        return false
+    }
+    return true
+  },
   decode: (run) => latin1(decodeBase64(run)),
   encode: (text, like) => encodeBase64(bytesOf(text), /[-_]/.test(like)),
 }
 
 const IN_HEX: Encoding = {
   ascii: /^(?:(?:[2-7][\da-f])+|(?:[2-7][\dA-F])+)$/,
+  beginsWithText: (run) => /^(?:0[9ad]|[2-6][\da-f]|7[\da-e]){4}/i.test(run),
   decode: (run) => run.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))),
   encode(text, like) {
     const digits = Array.from(text, (each) => each.charCodeAt(0).toString(16).padStart(2, '0'))
@@ -386,8 +412,10 @@ function hideEncodedWord(
 ): string | undefined {
   if (run.length > ENCODED_WORD_MAX) return undefined
   // Most runs end here.
-  const encoding = IN_HEX.ascii.test(run) ? IN_HEX : IN_BASE64
-  if (!encoding.ascii.test(run)) return undefined
+  const encoding = [IN_HEX, IN_BASE64].find(
+    ({ beginsWithText, ascii }) => beginsWithText(run) && ascii.test(run),
+  )
+  if (encoding === undefined) return undefined
   if (start > 0 && !BEFORE_WORD.test(text[start - 1] ?? '')) return undefined
   if (!AFTER_WORD.test(text.slice(start + run.length, start + run.length + 3))) return undefined
   const word = encoding.decode(run)
