@@ -1,8 +1,8 @@
 /**
- * `node test/fix/zoo/run-unseen.mjs [--only name,…] [--modes mode,…] [--company one,siblings,corpus]
- * [--sandbox bubblewrap|none|node24] [--jobs N] [--rows file] [--check]`: runs the unseen animals
- * through `retake fix`. A fix is right if its code gives the right output, in plain node, on all
- * inputs of the animal, most of which `retake fix` did not see.
+ * `node test/fix/zoo/run-unseen.mjs [--set unseen|unseen-2] [--only name,…] [--modes mode,…]
+ * [--company one,siblings,corpus] [--sandbox bubblewrap|none|node24] [--jobs N] [--rows file]
+ * [--check]`: runs the unseen animals through `retake fix`. A fix is right if its code gives the
+ * right output, in plain node, on all inputs of the animal, most of which `retake fix` did not see.
  *
  * `--modes` are `rules` and the kinds of patches of `hostile-fixer.mjs`. `--company` says what the
  * command is given beside the failed run: nothing, another failed run, or passing runs; the last two
@@ -32,7 +32,10 @@ import {
   startWorld,
 } from './run-zoo.mjs'
 import { UNSEEN } from './unseen.mjs'
+import { UNSEEN_2 } from './unseen-2.mjs'
 
+const SETS = { unseen: UNSEEN, 'unseen-2': UNSEEN_2 }
+const ALL = Object.values(SETS).flat()
 export const COMPANIES = ['one', 'siblings', 'corpus']
 const MODES = ['rules', ...PATCH_KINDS]
 const SANDBOXES = {
@@ -121,7 +124,7 @@ export async function patchesOf(animal, kind) {
       },
       { folder: join(project.outer, 'outside'), url: 'http://127.0.0.1:9' },
     )
-    const start = UNSEEN.indexOf(animal) % Math.max(1, variants.length)
+    const start = ALL.indexOf(animal) % Math.max(1, variants.length)
     return [...variants.slice(start), ...variants.slice(0, start)]
   } finally {
     await project.remove()
@@ -266,7 +269,7 @@ async function recordUnseen(animal, sandbox) {
             )
       if (mode !== 'rules' && variants.length === 0) return undefined
       // Animals and companies begin with different variants, so that a sample sees all of them.
-      const start = UNSEEN.indexOf(animal) + COMPANIES.indexOf(company)
+      const start = ALL.indexOf(animal) + COMPANIES.indexOf(company)
       restore(proposeVariants(variants, { ...before, 'oracle.mjs': oracle }, start))
       const fixer = mode === 'rules' ? ['--no-ai'] : ['--model', FIXER, '--step', 'none']
       const args = [
@@ -462,6 +465,7 @@ function groupRows(rows) {
 async function main() {
   const { values } = parseArgs({
     options: {
+      set: { type: 'string', default: 'unseen' },
       only: { type: 'string' },
       modes: { type: 'string', default: 'rules' },
       company: { type: 'string', default: 'one' },
@@ -471,8 +475,10 @@ async function main() {
       check: { type: 'boolean', default: false },
     },
   })
+  const set = SETS[values.set]
+  if (set === undefined) throw new Error(`${values.set} is none of ${Object.keys(SETS).join(', ')}`)
   const names = values.only?.split(',')
-  const chosen = UNSEEN.filter(
+  const chosen = set.filter(
     ({ name, expect }) => names?.some((each) => each === name || each === expect) ?? true,
   )
   if (values.check) {

@@ -2,22 +2,29 @@ import { describe, expect, test } from 'vitest'
 import { sampled, soakOnly } from '../../support/soak.js'
 import { PATCH_KINDS } from './hostile-fixer.mjs'
 import { checkUnseen, COMPANIES, fixUnseen } from './run-unseen.mjs'
+import { UNSEEN_2 } from './unseen-2.mjs'
 import { UNSEEN } from './unseen.mjs'
 
+const ALL = [...UNSEEN, ...UNSEEN_2]
+
 const named = (name: string): (typeof UNSEEN)[number] => {
-  const animal = UNSEEN.find((each) => each.name === name)
+  const animal = ALL.find((each) => each.name === name)
   if (animal === undefined) throw new Error(`no animal is called ${name}`)
   return animal
 }
 
 test('most of the unseen agents have a bug that the documentation promises to fix', () => {
-  expect(new Set(UNSEEN.map(({ name }) => name)).size).toBe(UNSEEN.length)
+  expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length)
   expect(UNSEEN.filter(({ promised }) => promised !== undefined).length).toBeGreaterThan(40)
   expect(UNSEEN.filter(({ expect: expected }) => expected !== 'fixed')).toHaveLength(9)
+  expect(UNSEEN_2.filter(({ promised }) => promised !== undefined)).toHaveLength(30)
+  expect(UNSEEN_2.filter(({ expect: expected }) => expected !== 'fixed')).toHaveLength(8)
 })
 
 test.each(
-  sampled(UNSEEN, ({ name }) => name === 'cents-plus-euros').map(({ name }) => [name] as const),
+  sampled(ALL, ({ name }) => ['cents-plus-euros', 'one-cent-short'].includes(name)).map(
+    ({ name }) => [name] as const,
+  ),
 )('%s is broken, and its fix is right on hidden inputs', async (name) => {
   expect(await checkUnseen(named(name))).toEqual([])
 })
