@@ -12,7 +12,7 @@ import {
   type Verb,
   verbHelp,
 } from '@retake/runner/command-line'
-import { loadConfig } from '@retake/runner/config'
+import { loadConfig } from '@retake/runner/load-config'
 import { cliErrors, RunNotTrusted } from '@retake/runner/errors'
 import { widthOf } from '@retake/runner/terminal'
 import { missingCapabilities } from '../verbs/capabilities.js'

@@ -60,7 +60,7 @@ async function pushWhenDone(recorded: Promise<RecordResult<unknown>>): Promise<v
 /** Every run reports a mistake in it until the process restarts. */
 export const readProject = (): Promise<void> =>
   (config ??= outsideRuns(async () => {
-    const { loadConfig } = await import('@retake/runner/config')
+    const { loadConfig } = await import('@retake/runner/load-config')
     await loadConfig(process.cwd())
     declarePureAddons(project().pureAddons)
   }))

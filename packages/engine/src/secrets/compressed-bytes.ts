@@ -98,10 +98,13 @@ const REST: CompressionOptions = { isSameLength: false }
 /** Encoded or not: a replay encodes placeholders as the program encoded the secrets. */
 function hasPlaceholder(content: Buffer): boolean {
   const text = content.toString('latin1')
+  if (placeholders === undefined) {
+    placeholders = new KnownValues()
+    placeholders.set('retake-h', 'xxxxxxxx')
+  }
   return placeholders.replace(text) !== text
 }
-const placeholders = new KnownValues()
-placeholders.set('retake-h', 'xxxxxxxx')
+let placeholders: KnownValues | undefined
 
 const isHttp = (bytes: Buffer): boolean =>
   bytes[0] === HTTP[0] && bytes.subarray(0, HTTP.length).equals(HTTP)

@@ -40,6 +40,8 @@ export const isRedactRule = (rule: unknown): rule is RedactRule =>
 const SIX_DIGITS = /\d(?:\D{0,6}\d){5}/
 const EIGHT_DIGITS = /\d(?:\D{0,6}\d){7}/
 
+let keys: RegExp | undefined
+
 /** Each starts at a boundary, so that long texts are scanned only once. */
 export const BUILT_IN: Readonly<Record<string, Pattern>> = {
   email: {
@@ -85,7 +87,13 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
     accepts: isNationalId,
   },
   /** The part of a key after its prefix. */
-  key: { name: 'key', expression: keyShapes() },
+  key: {
+    name: 'key',
+    // Made on first use, because most programs have no rules.
+    get expression() {
+      return (keys ??= keyShapes())
+    },
+  },
 }
 
 /**

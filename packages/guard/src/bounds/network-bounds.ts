@@ -45,7 +45,10 @@ const HOST_HEADER = /^(\[[\da-f:.]+\]|[^\s/\\?#@:[\]]+)(?::(\d*))?$/i
 const NETWORK_SCHEMES =
   /^(?:https?|wss?|s?ftps?|ssh|rediss?|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|mariadb|amqps?|mqtts?|nats|kafka|memcached|ldaps?|smtps?|imaps?|gopher|dict|tftp|git|smb|nfs|tcp|udp|tls):$/
 
-const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
+const LOOPBACK: readonly [Address, Address] = [
+  { family: 4, text: '127.0.0.1' },
+  { family: 6, text: '::1' },
+]
 
 /**
  * A compiled network scope. A name is checked before it is resolved, and the resolved address again

@@ -26,7 +26,7 @@ export interface PolicyFile {
 async function readPolicyFile(file: string): Promise<PolicyFile> {
   if (/\.[cm]?[jt]s$/.test(file)) {
     try {
-      const { importDefault } = await import('@retake/runner/config')
+      const { importDefault } = await import('@retake/runner/load-config')
       const data = await importDefault(path.resolve(file))
       return { file, data, positionOf: () => undefined }
     } catch (error) {

@@ -8,4 +8,3 @@ export {
   useProject,
 } from './define-config.js'
 export { findConfig } from './find-config.js'
-export { importDefault, loadConfig } from './load-config.js'
