@@ -265,23 +265,24 @@ interface ModelTextPart {
   readonly name: string
 }
 
-const modelTextIn = (answer: string, texts = TEXTS): ModelTextPart[] =>
-  Array.from(
-    answer.matchAll(texts),
-    ({ 0: all, 1: name = '', 2: text = '', 3: end = '"', index }) => ({
-      start: index + all.length - end.length - text.length,
-      text,
-      name,
-    }),
-  )
+/** `texts` is global; an iterator of its matches would compile a copy of it for each call. */
+function modelTextIn(answer: string, texts = TEXTS): ModelTextPart[] {
+  const parts: ModelTextPart[] = []
+  texts.lastIndex = 0
+  for (let match = texts.exec(answer); match !== null; match = texts.exec(answer)) {
+    const [all, name = '', text = '', end = '"'] = match
+    parts.push({ start: match.index + all.length - end.length - text.length, text, name })
+  }
+  return parts
+}
 
 /** A key shared by the parts of one text. */
 function channelOf(answer: string, { start, name }: ModelTextPart): string {
   const from =
     Math.max(answer.lastIndexOf('\n', start), answer.lastIndexOf(NEXT_MESSAGE, start)) + 1
-  const length = answer.slice(start).search(/\n|\}\x81/)
-  const line = answer.slice(from, length < 0 ? undefined : start + length)
-  return [name, ...Array.from(line.matchAll(INDEX), ([found]) => found)].join(' ')
+  const ends = [answer.indexOf('\n', start), answer.indexOf(NEXT_MESSAGE, start)]
+  const line = answer.slice(from, Math.min(...ends.map((at) => (at < 0 ? answer.length : at))))
+  return [name, ...(line.match(INDEX) ?? [])].join(' ')
 }
 
 export const hasModelText = (bytes: Uint8Array): boolean => latin1(bytes).search(TEXTS) >= 0
