@@ -58,6 +58,7 @@ const entries = {
     'packages/runner/src/removal/index.ts',
     'packages/runner/src/runs/index.ts',
     'packages/runner/src/sandbox/index.ts',
+    'packages/runner/src/sources/index.ts',
     'packages/runner/src/temporary-folder.ts',
     'packages/runner/src/terminal/index.ts',
     'packages/runner/src/tests/index.ts',

@@ -1,43 +1,122 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEffectProvider } from '../support/effect-provider.mjs'
-import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { folderWith } from './workspace.js'
 
-let workspace: Workspace
 let provider: Awaited<ReturnType<typeof startEffectProvider>>
 beforeAll(async () => {
   provider = await startEffectProvider()
-  workspace = await makeWorkspace()
 })
-afterAll(async () => {
-  await provider.close()
-  await workspace.remove()
-})
+afterAll(() => provider.close())
 
-test('inspecting a run says which sources changed since, and continues', async () => {
-  const agent = join(workspace.folder, 'agent.mjs')
-  writeFileSync(
-    agent,
-    `const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'x' })
+const LIBRARY = `export const polite = (name) => {
+  const text = 'Dear ' + name
+  return text
+}
+`
+const AGENT = `import { polite } from './lib.mjs'
+const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: polite('Ann') })
 const { seen } = await response.json()
-console.log(seen)
-`,
-  )
-  await workspace.retake(['record', 'agent.mjs'], { env: { AGENT_BASE_URL: provider.url } })
-  const before = await workspace.retake(['replay', 'last', '--step', '1'])
-  expect(before.stderr).toBe('')
-  expect(before.code).toBe(0)
+const price = 30 + Math.floor(Math.random() * 10)
+console.log(seen, price)
+`
+const env = (): Record<string, string> => ({ AGENT_BASE_URL: provider.url })
+const files = (): Record<string, string> => ({ 'agent.mjs': AGENT, 'lib.mjs': LIBRARY })
 
-  appendFileSync(agent, '// a remark\n')
-  for (const args of [
-    ['replay', 'last', '--step', '1'],
-    ['debug', 'eval', 'last', '--at', 'agent.mjs:3', 'seen'],
-    ['debug', 'step', 'last', '--at', '1'],
-  ]) {
-    const { stderr, stdout, code } = await workspace.retake(args, { input: '' })
-    expect(stderr).toContain('changed since the recording: agent.mjs')
-    expect(stdout).toMatch(/x-|agent\.mjs:[23]/)
-    expect(code).toBe(0)
-  }
+/** Edits as people make them: a prompt, moved lines, code in another file, a deleted file. */
+const EDITS: Readonly<Record<string, (folder: string) => void>> = {
+  'another prompt': (folder) =>
+    writeFileSync(join(folder, 'lib.mjs'), LIBRARY.replace('Dear', 'Hi')),
+  'lines before it': (folder) => writeFileSync(join(folder, 'lib.mjs'), `// new\n\n${LIBRARY}`),
+  'code in another file': (folder) => {
+    renameSync(join(folder, 'lib.mjs'), join(folder, 'letters.mjs'))
+    writeFileSync(join(folder, 'agent.mjs'), AGENT.replace('./lib', './letters'))
+  },
+  'code that does not compile': (folder) => writeFileSync(join(folder, 'lib.mjs'), 'export cons'),
+  'a deleted file': (folder) => rmSync(join(folder, 'lib.mjs')),
+}
+
+test.each(Object.entries(EDITS))(
+  'a past run is shown with its own code after %s',
+  async (_, edit) => {
+    const { folder, retake } = await folderWith(files())
+    const recorded = await retake(['record', 'agent.mjs'], { env: env() })
+    const price = recorded.stdout.trim().split(' ').at(-1) ?? ''
+    edit(folder)
+    const before = readdirSync(folder).toSorted()
+
+    const diverged = await retake(['replay', 'last'])
+    expect(diverged.code).not.toBe(0)
+    const replayed = await retake(['replay', 'last', '--code', 'recorded'])
+    expect(replayed.stderr).toContain('identical')
+    expect(replayed.stderr).toMatch(/code: as recorded; changed since: .*lib\.mjs/)
+    expect(replayed.code).toBe(0)
+
+    const note = /\d files? changed since this run; showing the recorded code/
+    const evaluated = await retake(['debug', 'eval', 'last', '--at', 'lib.mjs:3', 'text'])
+    expect(evaluated.stdout).toContain("'Dear Ann'")
+    expect(evaluated.stderr).toMatch(note)
+    const stepped = await retake(['debug', 'step', 'last', '--at', '1'], {
+      input: 'next\nlocals\n',
+    })
+    expect(stepped.stdout).toMatch(/agent\.mjs:3/)
+    const state = await retake(['replay', 'last', '--step', '1'])
+    expect(state.stderr).toMatch(note)
+    expect(state.stdout).toContain('const { seen } = await response.json()')
+    const at = await retake(['debug', 'eval', 'last', '--at', 'agent.mjs:5', 'price'])
+    expect(at.stdout).toContain(price)
+    expect(readdirSync(folder).toSorted()).toEqual(before)
+  },
+)
+
+test('a divergence after an edit names the file and how to run the recorded code', async () => {
+  const { folder, retake } = await folderWith(files())
+  await retake(['record', 'agent.mjs'], { env: env() })
+  EDITS['another prompt']?.(folder)
+  const { stderr } = await retake(['replay', 'last'])
+  expect(stderr).toContain('Changed since the recording: lib.mjs.')
+  expect(stderr).toMatch(/retake replay \S+ --code recorded/)
+})
+
+test('damaged or missing sources are not used, and said', async () => {
+  const { folder, retake } = await folderWith(files())
+  await retake(['record', 'agent.mjs'], { env: env() })
+  const store = join(folder, '.retake', 'sources')
+  const [file = ''] = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /[\da-f]{64}$/.test(name),
+  )
+  writeFileSync(join(store, file), 'something else')
+  EDITS['another prompt']?.(folder)
+  const refused = await retake(['replay', 'last', '--code', 'recorded'])
+  expect(refused.stderr).toContain('CODE_NOT_KEPT')
+  expect(refused.code).toBe(1)
+  const { stderr } = await retake(['replay', 'last'])
+  expect(stderr).not.toContain('--code recorded')
+  rmSync(store, { recursive: true })
+  expect(
+    (await retake(['debug', 'eval', 'last', '--at', 'agent.mjs:5', 'price'])).stderr,
+  ).toContain('changed since the recording: lib.mjs')
+})
+
+test('a store that cannot be written is said, and the run is recorded', async () => {
+  const { folder, retake } = await folderWith({ ...files(), '.retake/sources': 'in the way' })
+  const recorded = await retake(['record', 'agent.mjs'], { env: env() })
+  expect(recorded.code).toBe(0)
+  expect(recorded.stderr).toContain('the code of this run is not kept')
+  expect((await retake(['replay', 'last'])).stderr).toContain('identical')
+  expect(readFileSync(join(folder, '.retake/sources'), 'utf8')).toBe('in the way')
+})
+
+test('unchanged code is kept once, whatever the number of runs', async () => {
+  const { folder, retake } = await folderWith(files())
+  const stored = (): string[] =>
+    readdirSync(join(folder, '.retake', 'sources'), {
+      recursive: true,
+      encoding: 'utf8',
+    }).toSorted()
+  await retake(['record', 'agent.mjs'], { env: env() })
+  const first = stored()
+  await retake(['record', 'agent.mjs'], { env: env() })
+  expect(stored()).toEqual(first)
 })

@@ -14,7 +14,7 @@ import {
   type WatchLineOptions,
 } from '@retake/engine/inspect'
 import { firstIndex, type Tape } from '@retake/tape'
-import { warnOfChangedSources } from '@retake/runner/agent'
+import { codeToShow, RecordedCode, sourceFile } from '@retake/runner/sources'
 import { checkExpression } from '@retake/runner/debug'
 import { cliErrors } from '@retake/runner/errors'
 import {
@@ -71,11 +71,12 @@ With --all, does this for every recorded run, in parallel; the only argument is 
     const checked = checkExpression(expression)
     const tape = options.openRun(name)
     refuseImported(tape)
+    using code = codeToShow(tape)
     const line = findSourceLine(at, tape.details.cwd)
-    warnOfChangedSources(tape)
     const print = printer(tape, json)
-    return explainingDivergence(tape, json, async () => {
-      const watched = await watchRun(tape, { ...line, expression: checked, onHit: print }, options)
+    return await explainingDivergence(tape, json, async () => {
+      const watching = { ...line, expression: checked, onHit: print, code }
+      const watched = await watchRun(tape, watching, options)
       if (watched.hits === 0) throw neverRan(line, watched)
       return 0
     })
@@ -84,11 +85,16 @@ With --all, does this for every recorded run, in parallel; the only argument is 
 
 async function watchRun(
   tape: Tape,
-  watching: Pick<WatchLineOptions, 'file' | 'line' | 'expression' | 'onHit'>,
+  {
+    code,
+    ...watching
+  }: Pick<WatchLineOptions, 'file' | 'line' | 'expression' | 'onHit'> & {
+    readonly code: RecordedCode | undefined
+  },
   options: Options,
 ): Promise<WatchedLine> {
   const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
-    withProbe(tape, { nodeArgs: options.texts('node-arg') }, (probe) =>
+    withProbe(tape, { nodeArgs: options.texts('node-arg'), code }, (probe) =>
       probe.watchLine({
         ...watching,
         allowSideEffects: options.flag('allow-side-effects'),
@@ -122,8 +128,9 @@ async function evalAll(expression: string, options: Options): Promise<number> {
           : { text: `threw ${evaluation.message}`, json: { error: evaluation.message } },
       )
     }
+    using code = RecordedCode.ofChanged(tape)
     const line = findSourceLine(at, tape.details.cwd)
-    await watchRun(tape, { ...line, expression: checked, onHit }, options)
+    await watchRun(tape, { ...line, expression: checked, onHit, code }, options)
     return { run: tape.run.id, outcome, values }
   })
   const counts = countByValue(found)
@@ -197,7 +204,7 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
 
 function neverRan({ file, line }: ReturnType<typeof findSourceLine>, watched: WatchedLine): Error {
   const { wasLoaded, nextLineWithCode } = watched
-  const count = readFileSync(file, 'utf8')
+  const count = readFileSync(sourceFile(file), 'utf8')
     .replace(/\r?\n$/, '')
     .split('\n').length
   const why =
@@ -220,7 +227,7 @@ function findSourceLine(text: string, recordedIn: string | undefined) {
   const folders = [...new Set([recordedIn ?? process.cwd(), process.cwd()])]
   const file = folders
     .map((folder) => path.resolve(folder, name))
-    .find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile())
+    .find((candidate) => statSync(sourceFile(candidate), { throwIfNoEntry: false })?.isFile())
   if (file === undefined) throw cliErrors.SOURCE_FILE_MISSING(name, folders)
-  return { file: realpathSync(file), line }
+  return { file: sourceFile(file) === file ? realpathSync(file) : file, line }
 }

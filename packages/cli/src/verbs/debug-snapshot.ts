@@ -4,6 +4,7 @@ import { fromHere, printJson } from '@retake/runner/terminal'
 import { explainingDivergence, withProbe } from '@retake/runner/debug'
 import { captureStates, writeStates } from '@retake/runner/debug'
 import { viewRun } from '@retake/runner/runs'
+import { codeToShow } from '@retake/runner/sources'
 import { plural } from '@retake/tape/present'
 
 export default {
@@ -22,7 +23,8 @@ what changed since the previous step.`,
     const every = options.number('every', { least: 1 }) ?? 1
     const json = options.json
     const tape = options.openRun(name)
-    return withProbe(tape, { nodeArgs: options.texts('node-arg') }, (probe) =>
+    using code = codeToShow(tape)
+    return await withProbe(tape, { nodeArgs: options.texts('node-arg'), code }, (probe) =>
       explainingDivergence(tape, json, async () => {
         const view = viewRun(tape)
         const states = await captureStates(probe, view, every)

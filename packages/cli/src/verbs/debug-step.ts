@@ -1,7 +1,8 @@
 import { Interruption } from '@retake/runner/command-line'
 import { type Verb, NODE_PROGRAM_OPTIONS } from '@retake/runner/command-line'
 import { Timeline } from '@retake/engine/inspect'
-import { movedHere, warnOfChangedSources } from '@retake/runner/agent'
+import { movedHere } from '@retake/runner/agent'
+import { codeToShow } from '@retake/runner/sources'
 import { plural } from '@retake/tape/present'
 import { startOf } from '@retake/runner/agent'
 import { spawnProbe } from '@retake/runner/debug'
@@ -38,13 +39,13 @@ side effects are refused.`,
     const memory = options.number('memory', { least: 1, most: 2 ** 30 })
     const tape = options.openRun(name)
     // Fails early if the program cannot be started.
-    startOf(tape, movedHere(tape))
-    warnOfChangedSources(tape)
+    using code = codeToShow(tape)
+    startOf(tape, code?.root ?? movedHere(tape))
     const nodeArgs = options.texts('node-arg')
     const timeline = new Timeline({
       tape,
       steps: viewRun(tape).recordedSteps,
-      spawn: () => spawnProbe(tape, { nodeArgs }),
+      spawn: () => spawnProbe(tape, { nodeArgs, code }),
       ...(keyframes !== undefined && { keyframes }),
       ...(memory !== undefined && { memoryBytes: memory * MEBIBYTE }),
     })
@@ -54,9 +55,9 @@ side effects are refused.`,
         `${tape.run.id}  ${plural(timeline.count, 'step')} · help lists the commands\n`,
       )
     using interruption = new Interruption()
-    let code: number
+    let exitCode: number
     try {
-      code = await runStepPrompt(timeline, {
+      exitCode = await runStepPrompt(timeline, {
         json: options.json,
         signal: interruption.signal,
         ...(at !== undefined && { first: `jump ${at}` }),
@@ -65,6 +66,6 @@ side effects are refused.`,
       await timeline.close()
     }
     interruption.throwIfAny()
-    return code
+    return exitCode
   },
 } satisfies Verb

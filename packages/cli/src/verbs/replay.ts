@@ -12,7 +12,7 @@ import { ownPreloadLines } from '@retake/runner/agent'
 import { replayAgent, replayReceipt } from '@retake/runner/agent'
 import type { Step, Tape } from '@retake/tape'
 import { isCutOff } from '@retake/runner/runs'
-import { warnOfChangedSources } from '@retake/runner/agent'
+import { codeToShow, RecordedCode } from '@retake/runner/sources'
 import { checkEnd, explainingDivergence, stopAtStep, withProbe } from '@retake/runner/debug'
 import { findStep, viewRun } from '@retake/runner/runs'
 import { stopJson, stopLines } from '@retake/runner/debug'
@@ -63,14 +63,14 @@ async function replayToStep(
   const nodeArgs = options.texts('node-arg')
   const view = viewRun(tape)
   const step = findStep(view, label)
-  warnOfChangedSources(tape)
+  using code = codeToShow(tape)
   const output = {
     stdout: json ? process.stderr : 'inherit',
     stderr: 'inherit',
   } as const
-  return withProbe(
+  return await withProbe(
     tape,
-    { nodeArgs, ...(port !== undefined && { output }) },
+    { nodeArgs, code, ...(port !== undefined && { output }) },
     (probe, interruption) =>
       explainingDivergence(tape, json, async () => {
         const stop = await stopAtStep(probe, view, step)
@@ -132,6 +132,8 @@ code that runs next, the call stack and the variables.`,
     '--observe': 'report all differences instead of stopping at the first',
     '--strict-files':
       'exit with 3 if a project file that the run read has changed (default: a warning; the recorded content is served)',
+    '--code <recorded|today>':
+      'recorded: run the code that was recorded, although it has changed since (default: today)',
     '--entry <file>': 'run this file instead of the recorded program, with the recorded arguments',
     '--pace': 'replay with the recorded pauses (default: full speed)',
     '--node-arg <flag>...':
@@ -144,6 +146,7 @@ code that runs next, the call stack and the variables.`,
     'retake replay last --step 3',
     'retake replay last --step 3 --inspect',
     'retake replay 20261115-0930 --observe',
+    'retake replay last --code recorded',
     'retake replay last --entry dist/agent.js',
     'retake replay last --json 2>/dev/null | jq .identical',
   ],
@@ -165,9 +168,13 @@ code that runs next, the call stack and the variables.`,
     const entry = options.text('entry')
     if (entry !== undefined && !statSync(entry, { throwIfNoEntry: false })?.isFile())
       throw cliErrors.AGENT_MISSING(entry, process.cwd())
+    const wanted = options.choice('code', ['recorded', 'today']) ?? 'today'
+    if (wanted === 'recorded' && entry !== undefined)
+      throw usageError('--code recorded cannot be combined with --entry.', 'Leave out one of them.')
     using temporary = temporaryFolder('replay')
     const { tape, note } = originalOf(options.openRun(name), temporary.path)
-    return await replayRun(tape, { step, port, entry, note }, options)
+    using code = wanted === 'recorded' ? RecordedCode.required(tape) : undefined
+    return await replayRun(tape, { step, port, entry, note, code }, options)
   },
 } satisfies Verb
 
@@ -177,11 +184,12 @@ interface ReplayPlan {
   readonly entry: string | undefined
   /** Set if something other than the tape itself is replayed. */
   readonly note: string | undefined
+  readonly code: RecordedCode | undefined
 }
 
 async function replayRun(
   tape: Tape,
-  { step, port, entry, note }: ReplayPlan,
+  { step, port, entry, note, code }: ReplayPlan,
   options: Options,
 ): Promise<number> {
   const json = options.json
@@ -200,6 +208,7 @@ async function replayRun(
     observe: options.flag('observe'),
     pace: options.flag('pace'),
     entry,
+    code,
     nodeArgs: options.texts('node-arg'),
     ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
   })

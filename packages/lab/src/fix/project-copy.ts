@@ -16,7 +16,7 @@ import path from 'node:path'
 import type { FileEdit, SourceFile } from '../proof/candidates.js'
 import type { MovedRoot } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { recordedRoot, codeOf, entryOf, movedHere, sourceFiles } from '@retake/runner/agent'
+import { recordedRoot, readCode, entryOf, movedHere, sourceFiles } from '@retake/runner/agent'
 import { attempt } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
 import { foldersUp } from '@retake/runner/package-root'
@@ -87,7 +87,7 @@ export class AgentProject {
     const code =
       entry === undefined
         ? []
-        : Object.keys(codeOf(here(path.resolve(cwd, entry.file)), folder).files).map((file) =>
+        : Object.keys(readCode(here(path.resolve(cwd, entry.file)), folder).code.files).map((file) =>
             path.resolve(folder, file),
           )
     const read = viewRun(tape)

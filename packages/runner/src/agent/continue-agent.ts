@@ -19,7 +19,7 @@ import { cliErrors } from '../errors.js'
 import { planOverlay } from '@retake/engine/plans'
 import { markRecording, runName } from '../runs/run-store.js'
 import { startOf, withPersonalData } from './replay-agent.js'
-import { codeOf } from './source-code.js'
+import { keepCode } from '../sources/keep-code.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, count, duration, plural } from '@retake/tape/present'
 import {
@@ -392,8 +392,10 @@ export async function continueAgent(
   // Today's code ran, so the branch records its digests instead of the parent's.
   const hasCode =
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
-  const code = hasCode ? codeOf(path.resolve(start.cwd, start.entry), start.cwd) : undefined
   const target = plan.branch?.path ?? plan.source
+  const code = hasCode
+    ? keepCode(path.resolve(start.cwd, start.entry), start.cwd, path.dirname(target))
+    : undefined
   using _mark = markRecording(target, plan.branch && tape.run.id)
   using child = new TaskProcess(
     start,

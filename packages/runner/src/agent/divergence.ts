@@ -2,6 +2,7 @@ import { mismatchTexts } from '@retake/engine/errors'
 import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { Consequence, NotCaptured, Tape } from '@retake/tape'
+import { hasRecordedCode } from '../sources/source-store.js'
 import { changedPackages, changedSources } from './source-code.js'
 import {
   fromHere,
@@ -117,6 +118,8 @@ export interface AdviceOptions {
   readonly root?: MovedRoot
   /** Set if this file ran instead of the recorded program. */
   readonly entry?: string
+  /** Set if the recorded code ran instead of today's. */
+  readonly changedCode?: readonly string[]
 }
 
 function recordCommand({ details, run }: Tape, moreMatchers: readonly string[] = []): string {
@@ -158,7 +161,7 @@ function matcherAdvice(tape: Tape, divergence: Divergence, again: string): strin
 export function divergenceAdvice(
   tape: Tape,
   divergence: Divergence,
-  { again = recordCommand(tape), placeholders, root, entry }: AdviceOptions = {},
+  { again = recordCommand(tape), placeholders, root, entry, changedCode }: AdviceOptions = {},
 ): string[] {
   if (entry !== undefined)
     return [
@@ -174,7 +177,8 @@ export function divergenceAdvice(
       'Not recorded for a command: clock, random values, files, connections outside the proxy.',
       ...matcherAdvice(tape, divergence, again),
     )
-  const files = changedSources(tape, root).map(fromHere)
+  const isRecordedCode = changedCode !== undefined
+  const files = isRecordedCode ? [] : changedSources(tape, root).map(fromHere)
   const changes = [...files, ...changedPackages(tape, root)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
   const { node } = tape.run
@@ -188,16 +192,22 @@ export function divergenceAdvice(
       tape.details.entry !== undefined &&
         again === recordCommand(tape) &&
         `\`retake rerun ${runName(tape)}\` runs the changed code.`,
+      hasRecordedCode(tape) &&
+        `\`retake replay ${runName(tape)} --code recorded\` runs the code of this recording.`,
     )
   if (node !== process.version)
     return [
-      `The code is unchanged, but Node is not: ${versions}`,
+      isRecordedCode
+        ? `The recorded code ran, but not with its Node: ${versions}`
+        : `The code is unchanged, but Node is not: ${versions}`,
       ...suspects.slice(0, SUSPECTS_MAX),
       `Replay with Node ${node}, or record again:`,
       again,
     ]
   return [
-    'The code is unchanged, so something is not captured.',
+    isRecordedCode
+      ? 'The recorded code ran, so something is not captured.'
+      : 'The code is unchanged, so something is not captured.',
     ...(suspects.length === 0 ? lookFor(tape) : suspects.slice(0, SUSPECTS_MAX)),
   ]
 }

@@ -30,7 +30,7 @@ export {
 export { type ShellCommandEnd, runShellCommand } from './run-command.js'
 export {
   changedSources,
-  codeOf,
+  readCode,
   entryOf,
   fileHere,
   hashOfCode,

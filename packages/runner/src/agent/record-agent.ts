@@ -8,7 +8,7 @@ import { Interrupted } from '../terminal/exit-codes.js'
 import { type AgentEnd, takeFromNodeOptions, takePreloads, TaskProcess } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import { openDemoModel } from './scripted-model.js'
-import { codeOf } from './source-code.js'
+import { keepCode } from '../sources/keep-code.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
 
@@ -68,7 +68,7 @@ export async function recordAgent({
       id,
       tape,
       trustedRuns: trustedRunsFile(),
-      code: codeOf(path.resolve(entry)),
+      code: keepCode(path.resolve(entry), process.cwd(), path.dirname(tape)),
       ...(withSites && { sites: inside('sites.json') }),
     }),
   )

@@ -15,7 +15,8 @@ import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceReport, missingOutputLines } from './divergence.js'
 import { entryOf, movedHere } from './source-code.js'
-import { type Look, printable, linesOf } from '../terminal/terminal.js'
+import { fromHere, type Look, printable, linesOf } from '../terminal/terminal.js'
+import type { RecordedCode } from '../sources/recorded-code.js'
 import { isCutOff } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
@@ -30,7 +31,7 @@ export function replayReceipt(
   look: Look,
   fix?: readonly string[],
 ): string[] {
-  const { divergences, placeholders, entry, events, contacts } = replayed
+  const { divergences, placeholders, entry, events, contacts, changedCode } = replayed
   const { paint } = look
   if (divergences.length === 0) {
     const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
@@ -43,12 +44,13 @@ export function replayReceipt(
     const verdict = isStructural(tape) ? 'same structure' : 'identical'
     return [
       `${paint('green', verdict)} · ${facts.join(' · ')}`,
+      ...(changedCode ? recordedCodeLines(changedCode) : []),
       ...(replayed.cutOff || isCutOff(tape) ? cutOffLines(tape, look) : []),
       ...missingOutputLines(tape),
       `digest ${tape.digest}`,
     ]
   }
-  const options = defined({ fix, placeholders, entry })
+  const options = defined({ fix, placeholders, entry, changedCode })
   const reports = divergences
     .slice(0, SHOWN_MAX)
     .flatMap((divergence, index) => [
@@ -61,6 +63,12 @@ export function replayReceipt(
     more > 0 && ['', `and ${plural(more, 'more difference')}; --json has all of them`],
   )
 }
+
+/** Said of a replay of the recorded code. */
+const recordedCodeLines = (changed: readonly string[]): string[] =>
+  changed.length === 0
+    ? ['code: as recorded, and as it is today']
+    : [`code: as recorded; changed since: ${changed.map(fromHere).join(', ')}`]
 
 /** For a run that was killed: operations in progress may or may not have had their effect. */
 export function cutOffLines(tape: Tape, { paint }: Look): string[] {
@@ -89,6 +97,8 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   readonly nodeArgs?: readonly string[]
   readonly entry?: string | undefined
   readonly inspectFd?: number
+  /** Runs this code instead of today's. */
+  readonly code?: RecordedCode | undefined
 }
 
 /** How a replayed command was confined. */
@@ -111,6 +121,8 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly isolation?: Isolation
   /** Set if this file ran instead of the recorded program. */
   readonly entry?: string
+  /** Set if the recorded code ran instead of today's: the files that have changed since. */
+  readonly changedCode?: readonly string[]
   /** For commands: hosts that were reached but not recorded, and are refused now. */
   readonly notRecorded?: readonly string[]
 }
@@ -122,12 +134,14 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   const report = child.report()
   if (report === undefined) throw missingReport(end)
   // Reports name the recorded folder; call sites must name the current one.
-  const { recorded = '', current = '' } = movedHere(tape) ?? {}
+  const { code, entry } = options
+  const { recorded = '', current = '' } = (code ? undefined : movedHere(tape)) ?? {}
   const divergences = report.divergences.map((divergence) => ({
     ...divergence,
     ...defined({ site: divergence.site?.replace(recorded, current) }),
   }))
-  return { ...report, divergences, ...defined({ signal: end.signal, entry: options.entry }) }
+  const facts = defined({ signal: end.signal, entry, changedCode: code?.changed })
+  return { ...report, divergences, ...facts }
 }
 
 export class ReplayProcess extends TaskProcess {
@@ -135,8 +149,8 @@ export class ReplayProcess extends TaskProcess {
 
   constructor(tape: Tape, options: ReplayOptions = {}) {
     const { observe = false, pace = false, compares, reportsDrawSites = false } = options
-    const { nodeArgs, inspectFd } = options
-    const root = movedHere(tape)
+    const { nodeArgs, inspectFd, code } = options
+    const root = code?.root ?? movedHere(tape)
     super(
       startOf(tape, root, options.entry),
       (inside) => ({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Tape } from '@retake/tape'
-import { changedPackages, codeOf } from './source-code.js'
+import { changedPackages, readCode } from './source-code.js'
 
 /** Writes files to a folder that is removed at the end of the test. */
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -17,7 +17,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 }
 
 const filesOf = (folder: string, entry: string): string[] =>
-  Object.keys(codeOf(path.join(folder, entry), folder).files).toSorted()
+  Object.keys(readCode(path.join(folder, entry), folder).code.files).toSorted()
 
 test('imports by relative path, and by aliases of package.json and tsconfig.json, are part of the code', () => {
   const folder = folderWith({
@@ -62,9 +62,10 @@ test('installed packages are listed with their versions, also those that pnpm li
   })
   const store = path.join(folder, 'node_modules/.pnpm/openai/node_modules/openai')
   symlinkSync(store, path.join(folder, 'node_modules/openai'), 'junction')
-  expect(codeOf(path.join(folder, 'agent.mjs'), folder)).toEqual({
+  expect(readCode(path.join(folder, 'agent.mjs'), folder).code).toEqual({
     files: { 'agent.mjs': expect.any(String) as string },
     packages: { openai: '6.0.0' },
+    settings: {},
   })
 })
 
@@ -84,13 +85,14 @@ test('a package of the workspace has dependencies of its own, and Retake is not 
   ] as const)
     symlinkSync(path.join(folder, from), path.join(folder, 'node_modules', to), 'junction')
   const cwd = path.join(folder, 'agent')
-  const code = codeOf(path.join(cwd, 'agent.mjs'), cwd)
+  const { code } = readCode(path.join(cwd, 'agent.mjs'), cwd)
   expect(code).toEqual({
     files: {
       'agent.mjs': expect.any(String) as string,
       '../tools/index.js': expect.any(String) as string,
     },
     packages: { '@acme/tools': '1.0.0', openai: '6.0.0', retake: '0.1.0' },
+    settings: { '../tools/package.json': expect.any(String) as string },
   })
   const tape = { run: { scope: 'process' }, details: { cwd, entry: 'agent.mjs', code } }
   const changed = (): string[] => changedPackages(tape as unknown as Tape, undefined)

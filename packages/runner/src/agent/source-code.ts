@@ -8,6 +8,7 @@ import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
 import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
+import { CONTENT_BYTES_MAX, shaOf } from '../sources/source-store.js'
 
 /** Specifiers of `import … from`, `export … from`, `import()` and `require()`. */
 const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])([^'"\n]+)\1/g
@@ -18,8 +19,6 @@ const OWN_PACKAGE = /^(?:retake$|@retake\/)/
 const CODE = /\.[cm]?[jt]sx?$/
 /** Suffixes that imports may omit or spell differently. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
-/** Larger files are not written by hand. */
-const BYTES_MAX = 16 * 1024 * 1024
 
 /**
  * Digest of these files and all files of your own that they import, directly or indirectly: by
@@ -36,12 +35,29 @@ export function hashOfCode(files: Iterable<string>): string {
 /** More files would make the first event of a tape slow to read. */
 const FILES_MAX = 2000
 
-export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
+/** The code that a program consists of, and the contents of its files by their digest. */
+export interface ProgramCode {
+  readonly code: RecordedCode
+  readonly contents: ReadonlyMap<string, Buffer>
+  /** Files that are not included because of their size. */
+  readonly tooLarge: readonly string[]
+}
+
+export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
   const files: Record<string, string> = {}
   const packages: Record<string, string> = {}
+  const contents = new Map<string, Buffer>()
+  const folders = new Set<string>()
+  const tooLarge: string[] = []
   let count = 0
-  for (const [file, bytes] of reachableCode([entry])) {
-    files[path.relative(cwd, file)] = shaOf(bytes)
+  for (const [file, bytes] of reachableCode([entry], tooLarge)) {
+    const sha = shaOf(bytes)
+    files[path.relative(cwd, file)] = sha
+    contents.set(sha, bytes)
+    for (const folder of foldersUp(path.dirname(file))) {
+      if (folders.has(folder)) break
+      folders.add(folder)
+    }
     if (CODE.test(file))
       for (const specifier of specifiersIn(bytes.toString())) {
         const [, name] = PACKAGE.exec(specifier) ?? []
@@ -49,12 +65,39 @@ export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
       }
     if (++count >= FILES_MAX) break
   }
+  const settings: Record<string, string> = {}
+  for (const folder of projectFolders(folders))
+    for (const name of SETTINGS) {
+      const file = path.join(folder, name)
+      const bytes = contentOf(file)
+      if (bytes === undefined) continue
+      const sha = shaOf(bytes)
+      settings[path.relative(cwd, file)] = sha
+      contents.set(sha, bytes)
+    }
   const installed = Object.entries(packages).filter(([, version]) => version !== '')
-  return { files, packages: Object.fromEntries(installed) }
+  const code = { files, packages: Object.fromEntries(installed), settings }
+  return { code, contents, tooLarge }
 }
 
-const shaOf = (bytes: Buffer | undefined): string =>
-  bytes === undefined ? '' : createHash('sha256').update(bytes).digest('hex')
+const SETTINGS = [
+  'package.json',
+  'tsconfig.json',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'pnpm-workspace.yaml',
+  'yarn.lock',
+  'bun.lock',
+]
+
+/** Folders with code, and those above them up to the outermost one with a package.json. */
+function projectFolders(folders: ReadonlySet<string>): string[] {
+  const manifests = [...folders].filter((folder) => existsSync(path.join(folder, 'package.json')))
+  return [...folders].filter((folder) =>
+    manifests.some((each) => folder === each || folder.startsWith(each + path.sep)),
+  )
+}
 
 function versionOf(name: string, file: string): string | undefined {
   const folder = folderOfPackage(name, file)
@@ -77,13 +120,17 @@ interface PlugAndPlay {
   resolveToUnqualified(name: string, file: string): string | null
 }
 
-function* reachableCode(files: Iterable<string>): Generator<readonly [string, Buffer]> {
+/** Adds to `tooLarge` the files that are not read because of their size. */
+function* reachableCode(
+  files: Iterable<string>,
+  tooLarge: string[] = [],
+): Generator<readonly [string, Buffer]> {
   const seen = new Set<string>()
   const waiting = [...files].map((file) => path.resolve(file))
   for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
     if (seen.has(file)) continue
     seen.add(file)
-    const bytes = contentOf(file)
+    const bytes = contentOf(file, tooLarge)
     if (bytes === undefined) continue
     yield [file, bytes]
     if (CODE.test(file)) waiting.push(...importedBy(file, bytes.toString()))
@@ -158,10 +205,13 @@ function targetsIn(folder: string, table: unknown, name: string): string[] {
 const leavesOf = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(leavesOf)
 
-const contentOf = (file: string): Buffer | undefined =>
+const contentOf = (file: string, tooLarge: string[] = []): Buffer | undefined =>
   attempt(() => {
     const found = statSync(file, { throwIfNoEntry: false })
-    return found?.isFile() && found.size <= BYTES_MAX ? readFileSync(file) : undefined
+    if (found?.isFile() !== true) return undefined
+    if (found.size <= CONTENT_BYTES_MAX) return readFileSync(file)
+    tooLarge.push(file)
+    return undefined
   })
 
 /**
@@ -208,7 +258,10 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   if (code !== undefined)
     return Object.entries(code.files)
       .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
-      .filter(({ file, sha }) => shaOf(contentOf(file)) !== sha)
+      .filter(({ file, sha }) => {
+        const bytes = contentOf(file)
+        return bytes === undefined || shaOf(bytes) !== sha
+      })
       .map(({ file }) => file)
   const { startedAt } = tape.run
   return sourceFiles(tape).filter((file) => {

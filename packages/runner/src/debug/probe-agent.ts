@@ -10,6 +10,7 @@ import { cliErrors } from '../errors.js'
 import { type Replayed, replayReceipt, ReplayProcess } from '../agent/replay-agent.js'
 import { commandRoot, runnerEntry } from '../package-root.js'
 import { lookOf, printJson } from '../terminal/terminal.js'
+import type { RecordedCode } from '../sources/recorded-code.js'
 import { momentOf } from '../runs/view-run.js'
 
 class DivergedOnTheWay extends Error {
@@ -102,6 +103,8 @@ export interface ProbeAgentOptions {
   readonly nodeArgs?: readonly string[]
   /** Destination of the agent's output; discarded by default. */
   readonly output?: { readonly stdout: Output; readonly stderr: Output }
+  /** Runs this code instead of today's. Locations name the recorded files. */
+  readonly code?: RecordedCode | undefined
 }
 type Output = 'ignore' | 'inherit' | NodeJS.WritableStream
 
@@ -117,9 +120,9 @@ export async function probeAgent(tape: Tape, options: ProbeAgentOptions = {}): P
 /** Starts only the process, for callers that manage several of them. */
 export function spawnProbe(
   tape: Tape,
-  { nodeArgs = [], output }: ProbeAgentOptions = {},
+  { nodeArgs = [], output, code }: ProbeAgentOptions = {},
 ): ProbeProcess {
-  const replay = new ReplayProcess(tape, { nodeArgs, inspectFd: PIPE_FD })
+  const replay = new ReplayProcess(tape, { nodeArgs, inspectFd: PIPE_FD, code })
   const { stdout = 'ignore', stderr = 'ignore' } = output ?? {}
   const child = replay.spawn({ stdio: ['ignore', stdout, stderr, 'pipe'] as StdioOptions })
   const ended = new Promise<ProbeEnd>((resolve, reject) => {
@@ -138,6 +141,7 @@ export function spawnProbe(
     pipe: child.stdio[PIPE_FD] as Duplex,
     ended,
     pid: child.pid,
+    ...(code && { root: code.root }),
     // Breakpoints in the guard's bundle would take seconds: it has 13,000 locations.
     libraries: [
       commandRoot().href,

@@ -3,6 +3,7 @@ import type { StackFrame, Stop } from '@retake/engine/inspect'
 import { withoutHidden } from '@retake/engine/runs'
 import type { CapturedVariable, CodeLocation } from '@retake/tape'
 import { cutTo, fromHere, type Look, printable, tableLines } from '../terminal/terminal.js'
+import { sourceFile } from '../sources/recorded-code.js'
 import { readFileSync } from 'node:fs'
 import { redactText, attempt } from '@retake/tape'
 
@@ -28,7 +29,7 @@ export const sourceLine = ({ file, line }: CodeLocation): string | undefined =>
     .map(withoutHidden)[0]
 
 const readLines = (file: string): string[] =>
-  attempt(() => redactText(readFileSync(file, 'utf8')).split(/\r?\n/), [])
+  attempt(() => redactText(readFileSync(sourceFile(file), 'utf8')).split(/\r?\n/), [])
 
 export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look

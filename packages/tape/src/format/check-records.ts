@@ -225,7 +225,9 @@ const DETAILS = object({
   host: optional(object({ pid: natural, ppid: natural, hostname: text, script: optional(text) })),
   root: optional(systemText),
   execArgv: optional(listOf(systemText)),
-  code: optional(object({ files: mapOf(text), packages: mapOf(text) })),
+  code: optional(
+    object({ files: mapOf(text), packages: mapOf(text), settings: optional(mapOf(text)) }),
+  ),
   preloads: optional(listOf(object({ how: oneOf('import', 'require'), name: text }))),
   env: optional(mapOf(text)),
   stdio: optional(mapOf(any)),

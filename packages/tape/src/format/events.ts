@@ -115,10 +115,16 @@ export interface Preload {
   readonly name: string
 }
 
-/** The code that a run was recorded with. Not included: files named at run time, dependencies of packages. */
+/**
+ * The code that a run was recorded with: SHA-256 of files by their path, relative to the working
+ * directory, and versions of packages. Not included: files named at run time, dependencies of
+ * packages.
+ */
 export interface RecordedCode {
   readonly files: Readonly<Record<string, string>>
   readonly packages: Readonly<Record<string, string>>
+  /** Files that decide how code is loaded: `package.json`, `tsconfig.json`, the lock file. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Facts needed to start a run again, and its name. Secret values are masked. */

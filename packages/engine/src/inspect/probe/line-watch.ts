@@ -1,4 +1,3 @@
-import { pathToFileURL } from 'node:url'
 import type { DescribeLimits } from './describe-value.js'
 import type { Ended, Evaluation, ProbeThread } from './probe-thread.js'
 import type { Paused, ScriptParsed } from './protocol.js'
@@ -65,7 +64,7 @@ export class LineWatch {
       instrumentation: 'beforeScriptExecution',
     })
     const { file, line, known } = this.options
-    const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
+    const own = { url: scripts.urlOf(file), lineNumber: line - 1, columnNumber: 0 }
     this.#advance = await Promise.all(
       (known ?? [own]).map(async (location) => {
         const { breakpointId } = await link.post<{ breakpointId: string }>(

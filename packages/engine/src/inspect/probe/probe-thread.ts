@@ -1,5 +1,6 @@
 import { InspectorLink, InspectorRefused } from './inspector-link.js'
 import { type CallTool, FrameReader, GLANCE, type ToolArgument, valueOf } from './frame-reader.js'
+import type { MovedRoot } from '../../player/moved-tape.js'
 import type { Described, DescribeLimits } from './describe-value.js'
 import type { CallFrame, EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
 import { Scripts } from './scripts.js'
@@ -70,7 +71,7 @@ export class ProbeThread {
 
   constructor(readonly process: ProbeProcess) {
     this.link = new InspectorLink(process.pipe)
-    this.scripts = new Scripts(process.libraries ?? [])
+    this.scripts = new Scripts(process.libraries ?? [], process.root)
     this.breakpoints = new UserBreakpoints(this.link, this.scripts)
     this.#unset = new UnsetVariables(this.link)
     this.reader = new FrameReader(this.scripts, this.#unset, this.callTool)
@@ -283,5 +284,7 @@ export interface ProbeProcess {
   readonly pid?: number | undefined
   /** Prefixes of script URLs that are not user code, besides the engine, Node and node_modules. */
   readonly libraries?: readonly string[]
+  /** Set if the program runs in a copy of its folder; files are then named as in the original. */
+  readonly root?: MovedRoot
   kill(): void
 }

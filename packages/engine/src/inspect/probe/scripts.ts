@@ -1,8 +1,10 @@
 import { attempt } from '@retake/tape/format'
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
+import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
+import type { MovedRoot } from '../../player/moved-tape.js'
 import type { CodeLocation } from '@retake/tape'
 import { engineRoot } from '../../package-root.js'
 
@@ -21,9 +23,28 @@ export class Scripts {
   readonly #files = new Map<string, string>()
   readonly #own: readonly string[]
 
-  /** `own`: URL prefixes that count as library code, besides Node, node_modules and the engine. */
-  constructor(own: readonly string[]) {
+  /**
+   * `own`: URL prefixes that count as library code, besides Node, node_modules and the engine.
+   * `root`: set if the program runs in a copy of its folder; files are then named as in the original.
+   */
+  constructor(
+    own: readonly string[],
+    readonly root?: MovedRoot,
+  ) {
     this.#own = [...OWN, ...own]
+  }
+
+  /** The path of a script, or the name of one that is no file. */
+  pathOf(url: string): string {
+    if (!url.startsWith('file://')) return url
+    const file = fileURLToPath(url.split(/[?#]/)[0] ?? url)
+    return this.root === undefined ? file : movedPath(file, this.root.current, this.root.recorded)
+  }
+
+  /** The URL under which the program loads a file. */
+  urlOf(file: string): string {
+    const { root } = this
+    return pathToFileURL(root ? movedPath(file, root.recorded, root.current) : file).href
   }
 
   add(script: ScriptParsed): void {
@@ -37,7 +58,7 @@ export class Scripts {
 
   /** True if a script was compiled from a file, or is that file. */
   isMadeOf(script: ScriptParsed, file: string): boolean {
-    return pathOf(script.url) === file || this.#sourcesOf(script).has(file)
+    return this.pathOf(script.url) === file || this.#sourcesOf(script).has(file)
   }
 
   /**
@@ -48,7 +69,7 @@ export class Scripts {
     const script = this.byId.get(location.scriptId)
     if (script === undefined) return undefined
     const isSource = this.#sourcesOf(script).has(file)
-    if (!isSource && pathOf(script.url) !== file) return undefined
+    if (!isSource && this.pathOf(script.url) !== file) return undefined
     const { lineNumber, columnNumber = 0 } = location
     if (!isSource) return { line: lineNumber + 1, column: columnNumber + 1 }
     const source = this.locate(location)
@@ -101,7 +122,7 @@ export class Scripts {
       }
     }
     return {
-      file: pathOf(script?.url ?? ''),
+      file: this.pathOf(script?.url ?? ''),
       line: lineNumber + 1,
       column: columnNumber + 1,
       mapped: false,
@@ -118,7 +139,7 @@ export class Scripts {
           lineNumber: line - 1,
           columnNumber: column - 1,
         })
-      : { file: pathOf(url), line, column, mapped: false }
+      : { file: this.pathOf(url), line, column, mapped: false }
     return { ...location, isUser: this.isUsersUrl(url) && !isInstalled(location.file) }
   }
 
@@ -127,7 +148,7 @@ export class Scripts {
     if (paths === undefined) {
       const map = this.#mapOf(script)
       const files = map?.payload.sources.map((source) => this.#fileOf(source, map, script))
-      paths = new Set(files ?? [pathOf(script.url)])
+      paths = new Set(files ?? [this.pathOf(script.url)])
       this.#sources.set(script.scriptId, paths)
     }
     return paths
@@ -144,7 +165,7 @@ export class Scripts {
     // Not in the types: a map may have a root.
     const { sourceRoot = '' } = map.payload as { readonly sourceRoot?: string }
     const nameOf = (name: string): string =>
-      attempt(() => pathOf(new URL(name, mapBase(script)).href), name)
+      attempt(() => this.pathOf(new URL(name, mapBase(script)).href), name)
     const rooted = nameOf(`${sourceRoot.replace(/[^/]$/, '$&/')}${source}`)
     const file = sourceRoot !== '' && existsSync(rooted) ? rooted : nameOf(source)
     this.#files.set(key, file)
@@ -158,6 +179,10 @@ export class Scripts {
     return this.#maps.get(scriptId)
   }
 }
+
+/** A path in one folder as the path of the same file in the other one; others stay. */
+const movedPath = (file: string, from: string, to: string): string =>
+  file.startsWith(from + path.sep) ? to + file.slice(from.length) : file
 
 const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
@@ -175,9 +200,6 @@ function* mappedLocations(map: SourceMap): Iterable<{ lineNumber: number; column
 }
 
 const COLUMN_MAX = 2 ** 31 - 1
-
-const pathOf = (url: string): string =>
-  url.startsWith('file://') ? fileURLToPath(url.split(/[?#]/)[0] ?? url) : url
 
 /** Base URL of the sources in a map. */
 const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>

@@ -1,0 +1,171 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { MovedRoot } from '@retake/engine'
+import { attempt, type Tape } from '@retake/tape/format'
+import { changedSources, entryOf, movedHere } from '../agent/source-code.js'
+import { cliErrors } from '../errors.js'
+import { foldersUp } from '../package-root.js'
+import { recordedSources } from './source-store.js'
+
+/**
+ * A copy of the project in which the source files are those of the recording, and everything else
+ * is a link to what is there today. Programs run in it as in a project that was moved, so nothing
+ * on disk changes, and every loader, thread and version of Node sees the same files. Removed when
+ * it is disposed, or when this process ends.
+ *
+ * Not promised: files that the program loads by a computed name are today's, and so are installed
+ * packages.
+ */
+export class RecordedCode implements Disposable {
+  readonly #folder: string
+  /** The folder of the project when it was recorded, and its copy. */
+  readonly root: MovedRoot
+
+  /** `changed`: files of today's code that differ. */
+  private constructor(
+    tape: Tape,
+    top: string,
+    contents: ReadonlyMap<string, Buffer>,
+    readonly changed: readonly string[],
+  ) {
+    const { cwd = '.' } = tape.details
+    const today = movedHere(tape)?.current ?? cwd
+    this.#folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-code-'))
+    open.add(this)
+    // Programs may print the name of their folder.
+    const copy = path.join(this.#folder, path.basename(top))
+    const inCopy = (file: string): string => path.join(copy, path.relative(top, file))
+    const own = new Set([top])
+    for (const file of [path.join(cwd, '.'), ...contents.keys()])
+      for (const folder of foldersUp(contents.has(file) ? path.dirname(file) : file)) {
+        if (folder === top) break
+        own.add(folder)
+      }
+    for (const folder of own) mkdirSync(inCopy(folder), { recursive: true, mode: 0o700 })
+    for (const [file, content] of contents) writeFileSync(inCopy(file), content, { mode: 0o600 })
+    const hereOf = (folder: string): string => path.resolve(today, path.relative(cwd, folder))
+    for (const folder of own) {
+      const here = hereOf(folder)
+      for (const name of attempt(() => readdirSync(here), [])) {
+        const file = path.join(folder, name)
+        if (name === '.git' || own.has(file) || contents.has(file)) continue
+        if (name === 'node_modules')
+          linkPackages(path.join(here, name), inCopy(file), (target) => {
+            const inProject = path.join(top, path.relative(hereOf(top), target))
+            return own.has(inProject) ? inCopy(inProject) : undefined
+          })
+        else link(path.join(here, name), inCopy(file))
+      }
+    }
+    this.root = { recorded: top, current: copy }
+  }
+
+  /** Undefined if the code is today's, or if not all of it was kept. */
+  static ofChanged(tape: Tape): RecordedCode | undefined {
+    if (tape.details.code === undefined) return undefined
+    const changed = changedSources(tape)
+    return changed.length === 0 ? undefined : RecordedCode.of(tape, changed)
+  }
+
+  /** Undefined if not all of the code was kept. */
+  static of(tape: Tape, changed = changedSources(tape)): RecordedCode | undefined {
+    if (entryOf(tape) === undefined) return undefined
+    const contents = new Map<string, Buffer>()
+    for (const [file, content] of recordedSources(tape)) {
+      if (content === undefined) return undefined
+      contents.set(file, content)
+    }
+    const top = topOf([tape.details.cwd ?? '.', ...[...contents.keys()].map(path.dirname)])
+    if (contents.size === 0 || top === path.parse(top).root) return undefined
+    return new RecordedCode(tape, top, contents, changed)
+  }
+
+  /** Throws if not all of the code was kept. */
+  static required(tape: Tape): RecordedCode {
+    const code = RecordedCode.of(tape)
+    if (code === undefined) throw cliErrors.CODE_NOT_KEPT(tape.run.id)
+    return code
+  }
+
+  /** The copy of a file. */
+  fileOf(file: string): string {
+    return path.join(this.root.current, path.relative(this.root.recorded, file))
+  }
+
+  [Symbol.dispose](): void {
+    open.delete(this)
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+const open = new Set<RecordedCode>()
+process.once('exit', () => {
+  for (const code of open) code[Symbol.dispose]()
+})
+
+/** The file that has the text of a source file, which is another one while recorded code is in use. */
+export function sourceFile(file: string): string {
+  for (const code of open) {
+    const copy = code.fileOf(file)
+    if (file.startsWith(code.root.recorded) && isThere(copy)) return copy
+  }
+  return file
+}
+
+/**
+ * The folder that contains all these folders, and everything from which they may import: the
+ * outermost one above them that has packages or a manifest.
+ */
+function topOf(all: readonly string[]): string {
+  const [first = '.', ...others] = all
+  const shared = foldersUp(first).filter((folder) =>
+    others.every((each) => each === folder || each.startsWith(withSeparator(folder))),
+  )
+  const outermost = shared.findLast((folder) =>
+    ['node_modules', 'package.json'].some((name) => isThere(path.join(folder, name))),
+  )
+  return outermost ?? shared[0] ?? first
+}
+
+const withSeparator = (folder: string): string =>
+  folder.endsWith(path.sep) ? folder : folder + path.sep
+const isThere = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined
+
+/**
+ * Links to installed packages. Packages of the workspace are links themselves: those with recorded
+ * code lead into the copy. `copyOf` returns its folder there.
+ */
+function linkPackages(
+  from: string,
+  to: string,
+  copyOf: (folder: string) => string | undefined,
+): void {
+  const names = attempt(() => readdirSync(from, { withFileTypes: true }), [])
+  mkdirSync(to)
+  for (const entry of names) {
+    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
+    if (entry.name.startsWith('@') && entry.isDirectory()) linkPackages(source, target, copyOf)
+    else {
+      const real = entry.isSymbolicLink() ? attempt(() => realpathSync(source)) : undefined
+      link((real && copyOf(real)) ?? source, target)
+    }
+  }
+}
+
+function link(target: string, file: string): void {
+  const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
+  // Links to files need a privilege on Windows.
+  if (process.platform === 'win32' && !isFolder) writeFileSync(file, readFileSync(target))
+  else symlinkSync(target, file, isFolder ? 'junction' : 'file')
+}
