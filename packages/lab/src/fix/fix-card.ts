@@ -191,7 +191,7 @@ export function fixFacts(
     [true, 'passes', `${passes}${onPinned}`],
     [losses.length > 0, 'loses', losses.map(lossText).join('; ')],
     [
-      literals.length > 0,
+      literals.length > 0 && losses.every(({ code }) => code !== 'VALUE_NAMED'),
       'literal',
       `it compares with ${literals.map(({ at, value }) => `“${value}” at ${at}`).join(' and ')}, which ${literals.length === 1 ? 'is a value' : 'are values'} of this run`,
     ],
