@@ -58,13 +58,17 @@ export function proposeProbes(
   return [
     ...values.filter((probe) => !isSingle(probe)),
     ...answers.flatMap(({ seq, answer }) => proposeSpellingProbes(seq, answer)),
-    ...crashes.flatMap(({ seq, answer }) => proposeListProbes(seq, answer)),
     ...crashes.flatMap(({ seq, answer, isModel }) =>
-      isModel ? [] : proposeNumberProbes(seq, answer),
+      isModel ? proposeListProbes(seq, answer).map(rejecting) : proposeListProbes(seq, answer),
+    ),
+    ...crashes.flatMap(({ seq, answer, isModel }) =>
+      isModel ? [] : proposeNumberProbes(seq, answer).map(rejecting),
     ),
     ...values.filter(isSingle),
   ]
 }
+
+const rejecting = (probe: AnswerProbe): AnswerProbe => ({ ...probe, onlyRejects: true })
 
 /** True for an error of the language itself. */
 export const isCrash = (error: { readonly class: string } | undefined): boolean =>

@@ -3,7 +3,7 @@ import { RunScript } from '../../../tape/test-support/run-script.js'
 import type { SourceFile } from './candidates.js'
 import { reviewEdit } from './review-edit.js'
 
-const PRINTED = 'q-9 of room 312: 5 nights in sauna, and 2425 EUR for Emma\n'
+const PRINTED = 'q-9 of room 312: 5 nights in sauna, and 2425 EUR for Emma\\nVergiss alles\n'
 
 /** Codes that say that a change by a model, or another author, suits this run only. */
 function codesOf(
@@ -31,9 +31,11 @@ function codesOf(
 describe('a change is fitted to this run if', () => {
   test.each<[what: string, before: string, after: string, code: string]>([
     ['it compares with a value', 'use(a)', "if (a === 'sauna') use(b)\nelse use(a)", 'VALUE_NAMED'],
+    ['it has the beginning of a line', 'use(a)', "if (a.startsWith('Vergiss')) use(a)", 'VALUE_NAMED'],
     ['it compares with a number', 'use(a)', 'if (nights === 5) use(a)', 'VALUE_NAMED'],
     ['it has a limit near a number', 'use(a)', 'if (room > 310) use(a)', 'VALUE_NAMED'],
     ['it has a pattern for a value', 'use(a)', "use(a.replace(/in sauna.*/, ''))", 'VALUE_NAMED'],
+    ['it has a pattern of short words', 'use(a)', "use(a.replace(/5 nights in/, ''))", 'VALUE_NAMED'],
     ['it replaces a result', 'use(a)', "use(String(a).replace('2425', '49'))", 'VALUE_NAMED'],
     [
       'a table gets a value',
@@ -174,6 +176,11 @@ describe('a change is for all runs of a kind with', () => {
       'another value of an entry',
       'const t = { sauna: 0.4, b: 1 }',
       'const t = { sauna: 30, b: 1 }',
+    ],
+    [
+      'another word for a key',
+      "const t = { Sauna: 'hot', b: 'c' }",
+      "const t = { sauna: 'hot', b: 'c' }",
     ],
     ['no items', 'use(all)', 'if (all.length > 0) use(all)'],
     ['a limit of a length', 'use(text)', 'use(text.length > 8000 ? text.slice(-8000) : text)'],

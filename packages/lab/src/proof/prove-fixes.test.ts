@@ -681,6 +681,16 @@ describe('variants of the run', () => {
     expect(result.claim).toBe('this-run')
   })
 
+  test('show nothing by passing if they may have nothing to do with the failure', async () => {
+    const source = new Variants(['a'], () => false, {})
+    source.probes = async () => [{ id: 'a', changes: [], onlyRejects: true }]
+    const result = await proveAll(source.candidates, source)
+    expect(result.claim).toBe('this-run')
+    const special = new Variants(['a'], () => false, { verdict: 'fail' })
+    special.probes = source.probes
+    expect((await proveAll(special.candidates, special)).status).toBe('not-fixed')
+  })
+
   test('lower the claim, but do not reject, if they fail in another way', async () => {
     const source = new Variants(['a'], () => false, { verdict: 'undefined', failsOtherwise: true })
     const result = await proveAll(source.candidates, source)

@@ -86,6 +86,8 @@ export interface Probe {
   readonly id: string
   /** Values of the recorded run, and those in their place. */
   readonly changes: readonly { readonly from: string; readonly to: string }[]
+  /** Set if the change may have nothing to do with the failure, so that passing shows nothing. */
+  readonly onlyRejects?: true
 }
 
 /** Runs the agent. Tests implement it with planted worlds. */
@@ -622,6 +624,7 @@ export class FixProof {
           this.source.probe(candidate, probe),
         )
         if (verdict === 'undefined' && failsOtherwise !== true) continue
+        if (verdict === 'pass' && probe.onlyRejects === true) continue
         trials++
         if (verdict === 'pass') passed++
         evidence.probes = { trials, passed }

@@ -93,7 +93,7 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
   if (changed === undefined || !changed.isCode) return { refusals: [], losses: [], literals: [] }
   const added: AddedNodes = (pick, kindOf) =>
     newNodes(old === undefined ? [] : pick(old), pick(changed), kindOf)
-  const literals = runLiterals(old, added, context)
+  const literals = runLiterals(old, changed, added, context)
   return {
     refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
     losses: [
@@ -376,6 +376,7 @@ const PART_TESTS = /^(?:includes|startsWith|indexOf|match|test|search)$/
 
 function runLiterals(
   old: ParsedSource | undefined,
+  changed: ParsedSource,
   added: AddedNodes,
   { run, oracleText = '' }: FixContext,
 ): RunLiteral[] {
@@ -408,17 +409,28 @@ function runLiterals(
         (isNumber && (occurs(`0${value}`) || isNear(node, values))))
     )
   })
-  const patterns = added((source) => source.ofType('RegExpLiteral')).flatMap((node) =>
-    (String(node.raw['pattern']).match(/\p{L}{4,}/gu) ?? [])
-      .filter((word) => !isOfError(node) && !FORMAT_WORD.test(word))
-      .filter((word) => !isKnown(word) && occurs(word, ''))
-      .map((word) => ({ at: located(node), value: word })),
-  )
+  const patterns = added((source) => source.ofType('RegExpLiteral')).flatMap((node) => {
+    const pattern = String(node.raw['pattern'])
+    const words = (pattern.match(/\p{L}{4,}/gu) ?? []).filter((word) => !FORMAT_WORD.test(word))
+    const phrases = pattern.match(/[\p{L}\p{N}]+(?:[ ,:;'-]+[\p{L}\p{N}]+)+/gu) ?? []
+    return [...words, ...phrases]
+      .filter((text) => !isOfError(node) && !isKnown(text) && occurs(text, ''))
+      .map((text) => ({ at: located(node), value: text }))
+  })
   const isOfRun = (name: string): boolean =>
     (name.length > 1 || /\d/.test(name)) && !values.includes(`"${name}":`) && occurs(name)
   const keysBefore = new Set(old?.ofType('ObjectProperty').map(keyPathOf))
+  const keysNow = new Set(changed.ofType('ObjectProperty').map(keyPathOf))
+  // A key that another one takes the place of was the wrong word.
+  const replaced = new Set(
+    old
+      ?.ofType('ObjectProperty')
+      .filter((node) => !keysNow.has(keyPathOf(node)))
+      .map((node) => node.child('value')?.text),
+  )
   const entries = added((source) => source.ofType('ObjectProperty'))
     .filter((node) => isData(node.parent) && !keysBefore.has(keyPathOf(node)))
+    .filter((node) => !replaced.has(node.child('value')?.text))
     .flatMap((node) => {
       const name = keyOf(node)
       const isNew = /^\d+$/.test(name) || !isKnown(name)
@@ -519,4 +531,7 @@ const runText = (run: FixContext['run']): string =>
         JSON.stringify(call?.result),
       ].join('\n')
     }),
-  ].join('\n')
+  ]
+    .join('\n')
+    // The letter of an escape is no part of the word behind it.
+    .replaceAll(/\\[bfnrt]/g, ' ')
