@@ -31,11 +31,21 @@ function codesOf(
 describe('a change is fitted to this run if', () => {
   test.each<[what: string, before: string, after: string, code: string]>([
     ['it compares with a value', 'use(a)', "if (a === 'sauna') use(b)\nelse use(a)", 'VALUE_NAMED'],
-    ['it has the beginning of a line', 'use(a)', "if (a.startsWith('Vergiss')) use(a)", 'VALUE_NAMED'],
+    [
+      'it has the beginning of a line',
+      'use(a)',
+      "if (a.startsWith('Vergiss')) use(a)",
+      'VALUE_NAMED',
+    ],
     ['it compares with a number', 'use(a)', 'if (nights === 5) use(a)', 'VALUE_NAMED'],
     ['it has a limit near a number', 'use(a)', 'if (room > 310) use(a)', 'VALUE_NAMED'],
     ['it has a pattern for a value', 'use(a)', "use(a.replace(/in sauna.*/, ''))", 'VALUE_NAMED'],
-    ['it has a pattern of short words', 'use(a)', "use(a.replace(/5 nights in/, ''))", 'VALUE_NAMED'],
+    [
+      'it has a pattern of short words',
+      'use(a)',
+      "use(a.replace(/5 nights in/, ''))",
+      'VALUE_NAMED',
+    ],
     ['it replaces a result', 'use(a)', "use(String(a).replace('2425', '49'))", 'VALUE_NAMED'],
     [
       'a table gets a value',

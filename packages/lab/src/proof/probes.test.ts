@@ -152,6 +152,13 @@ test('the longest list of an answer is reversed, extended, shortened and emptied
   expect(proposeListProbes(5, { total: 2 })).toEqual([])
 })
 
+test('a change of a long answer is shown where it begins', () => {
+  const items = Array.from({ length: 30 }, (_, id) => ({ id }))
+  const changes = proposeListProbes(5, items).map((probe) => probe.changes[0]!)
+  expect(changes.every(({ from, to }) => from !== to && from.length <= 60)).toBe(true)
+  expect(changes[1]).toEqual({ from: '…8},{"id":29}]', to: '…8},{"id":29},{"id":29}]' })
+})
+
 test('the numbers of an answer get bigger, zero, negative and decimals', () => {
   const answer = { total: 2, items: [{ cents: 30, name: 'x' }] }
   const item = (cents: number) => ({ cents, name: 'x' })

@@ -440,7 +440,10 @@ function answerProbes(
   const probes = others.flatMap(({ from, to, answer }): AnswerProbe[] => {
     const [before, after] = [JSON.stringify(from), JSON.stringify(to)]
     if (before === after) return []
-    const changes = [{ from: clipText(before, SHOWN_MAX), to: clipText(after, SHOWN_MAX) }]
+    const start = differenceAt(before, after)
+    const shown = (text: string): string =>
+      clipText(`${start === 0 ? '' : '…'}${text.slice(start)}`, SHOWN_MAX)
+    const changes = [{ from: shown(before), to: shown(after) }]
     return [
       {
         id: probeId([{ from: `${seq}`, to: JSON.stringify(answer) }]),
@@ -452,6 +455,14 @@ function answerProbes(
     ]
   })
   return [...new Map(probes.map((probe) => [probe.id, probe])).values()]
+}
+
+/** Characters before a difference that are shown. */
+const SHOWN_BEFORE = 12
+
+function differenceAt(before: string, after: string): number {
+  const same = Array.from(before).findIndex((character, at) => character !== after[at])
+  return Math.max(0, (same < 0 ? before.length : same) - SHOWN_BEFORE)
 }
 
 const leavesOf = (value: unknown): unknown[] =>

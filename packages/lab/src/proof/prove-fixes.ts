@@ -637,8 +637,8 @@ export class FixProof {
         return `It repairs only this run: with ${changesText(probe)}, ${happened}.`
       }
       for (const probe of this.#passingProbes) {
-        const { crashes } = await this.#draw(() => this.source.probe(candidate, probe))
-        if (crashes !== true) continue
+        const { verdict, crashes } = await this.#draw(() => this.source.probe(candidate, probe))
+        if (verdict !== 'fail' && crashes !== true) continue
         evidence.failedProbe = probe
         return `It breaks the run with ${changesText(probe)}, which passes without it.`
       }
