@@ -4,23 +4,25 @@ import type { Loss } from './losses.js'
 import type { ParsedSource, SyntaxNode } from './source-text.js'
 
 /** Signs that a change was fitted to one run: it may do the wrong thing for any other. */
-export type FitCode =
+export const FIT_CODES = [
   /** A value of this run in a comparison, a pattern or a new entry of a table. */
-  | 'VALUE_NAMED'
-  | 'LENGTH_COMPARED'
+  'VALUE_NAMED',
+  'LENGTH_COMPARED',
   /** The old code stays for other values than that of a comparison. */
-  | 'OLD_CODE_KEPT'
-  | 'OFFSET_ADDED'
+  'OLD_CODE_KEPT',
+  'OFFSET_ADDED',
   /** A limit or window moved by less than a factor of two. */
-  | 'NUMBER_TUNED'
-  | 'ENTRY_COPIED'
+  'NUMBER_TUNED',
+  'ENTRY_COPIED',
   /** Rounds to the other side, so that the values that were right become wrong. */
-  | 'ROUNDED_OTHERWISE'
+  'ROUNDED_OTHERWISE',
   /** One item or page, or a fixed number of them, instead of all. */
-  | 'ITEMS_COUNTED'
-  | 'SORT_REMOVED'
+  'ITEMS_COUNTED',
+  'SORT_REMOVED',
   /** The same code elsewhere in the project is as before. */
-  | 'SITE_LEFT'
+  'SITE_LEFT',
+] as const
+export type FitCode = (typeof FIT_CODES)[number]
 
 /**
  * Finds what is written for one run rather than for all of its kind. Decides by the shape of the
@@ -107,25 +109,25 @@ function comparesLength(node: SyntaxNode, known: ReadonlySet<number>): boolean {
 /** Names and constants are in any code. */
 const OLD_CODE_MIN = 8
 
-const without = (text: string): string => text.replaceAll(/\s+/g, '')
+const withoutSpace = (text: string): string => text.replaceAll(/\s+/g, '')
 
 /** `goods.length === 2 ? await send(goods) : send(goods)`, where the code had the latter. */
 function keepsOldCode(node: SyntaxNode, old: ParsedSource): boolean {
-  const oldText = without(old.text)
+  const oldText = withoutSpace(old.text)
   const test = node.child('test')!
   const isCase = [test, ...comparisons(node.source)].some(
     (each) =>
       test.isAround(each.start) &&
       each.end <= test.end &&
       comparesConstant(each) &&
-      !oldText.includes(without(each.text)),
+      !oldText.includes(withoutSpace(each.text)),
   )
   const branches = [node.child('consequent'), node.child('alternate')]
   return (
     isCase &&
     branches.every((branch) => branch !== undefined) &&
     branches.filter((branch) => {
-      const text = without(branch.text)
+      const text = withoutSpace(branch.text)
       return text.length >= OLD_CODE_MIN && oldText.includes(text)
     }).length === 1
   )
