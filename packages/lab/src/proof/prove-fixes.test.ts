@@ -682,12 +682,13 @@ describe('variants of the run', () => {
   })
 
   test('show nothing by passing if they may have nothing to do with the failure', async () => {
+    const probes = async (): Promise<Probe[]> => [{ id: 'a', changes: [], onlyRejects: true }]
     const source = new Variants(['a'], () => false, {})
-    source.probes = async () => [{ id: 'a', changes: [], onlyRejects: true }]
+    source.probes = probes
     const result = await proveAll(source.candidates, source)
     expect(result.claim).toBe('this-run')
     const special = new Variants(['a'], () => false, { verdict: 'fail' })
-    special.probes = source.probes
+    special.probes = probes
     expect((await proveAll(special.candidates, special)).status).toBe('not-fixed')
   })
 
