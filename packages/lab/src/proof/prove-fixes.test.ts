@@ -626,6 +626,24 @@ describe('a change that loses data', () => {
   })
 })
 
+test('a change by a model that names a value of the run is a workaround, unless it repairs another run', async () => {
+  const world = { control: 0, fixes: [{ rate: 1 }], siblings: { a: { control: 0 } } }
+  const edits = [{ path: 'agent.mjs', before: 'use(a)', after: "if (a !== 'c9') use(a)" }]
+  const fix = candidate(0, { author: 'model', edits })
+  const judge = async (siblings: readonly string[]) => {
+    const run = new RunScript().print('c9').end(1).view()
+    const proof = new FixProof({ ...context(), run }, new PlantedTrials(world), { siblings })
+    await proof.prove([fix])
+    return proof.result
+  }
+  expect(await judge([])).toMatchObject({ status: 'workaround', claim: 'this-run' })
+  expect(await judge(['a'])).toMatchObject({
+    status: 'repaired',
+    claim: 'this-run',
+    fixes: [{ evidence: { losses: [] } }],
+  })
+})
+
 describe('variants of the run', () => {
   /**
    * A world whose variants fail without a fix, unless `isSilent` or `isPassing`, and with it as given.
