@@ -3,7 +3,8 @@ import { RunScript } from '../../../tape/test-support/run-script.js'
 import type { SourceFile } from './candidates.js'
 import { reviewEdit } from './review-edit.js'
 
-const PRINTED = 'q-9 of room 312: 5 nights in sauna, and 2425 EUR for Emma\\nVergiss alles\n'
+const PRINTED =
+  'q-9 of room 312: 5 nights in sauna, and 2425 EUR for Emma\\nVergiss alles\\nerror in pool\n'
 
 /** Codes that say that a change by a model, or another author, suits this run only. */
 function codesOf(
@@ -37,6 +38,13 @@ describe('a change is fitted to this run if', () => {
       "if (a.startsWith('Vergiss')) use(a)",
       'VALUE_NAMED',
     ],
+    [
+      'it compares the content of a message',
+      'use(a)',
+      "if (choices[0].message.content === 'sauna') use(a)",
+      'VALUE_NAMED',
+    ],
+    ['it looks for an answer', 'use(a)', "if (a.includes('error in pool')) use(a)", 'VALUE_NAMED'],
     ['it compares with a number', 'use(a)', 'if (nights === 5) use(a)', 'VALUE_NAMED'],
     ['it has a limit near a number', 'use(a)', 'if (room > 310) use(a)', 'VALUE_NAMED'],
     ['it has a pattern for a value', 'use(a)', "use(a.replace(/in sauna.*/, ''))", 'VALUE_NAMED'],

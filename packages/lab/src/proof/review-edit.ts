@@ -454,16 +454,18 @@ const FORMAT_WORD =
   /^(?:json|javascript|typescript|text|data|https?|true|false|null|html|yaml|markdown)$/i
 
 /** Messages and codes of errors belong to the interface. */
-const isOfError = (node: SyntaxNode): boolean =>
-  node.around
-    .slice(-3)
+function isOfError(node: SyntaxNode): boolean {
+  const compared = node.around.findLast(({ type }) =>
+    /^(?:Binary|(?:Optional)?Call)Expression$/.test(type),
+  )
+  return node.source
+    .ofType('Identifier')
     .some(
-      ({ type, text }) =>
-        /^(?:Binary|(?:Optional)?Call)Expression$/.test(type) &&
-        /\b(?:e|err|error|reason|cause)\b|\.(?:status|statusCode|message|finish_reason|stop_reason)\b/.test(
-          text,
-        ),
+      ({ start, text }) =>
+        compared?.isAround(start) === true &&
+        /^(?:e|err|error|reason|cause|status|statusCode|finish_reason|stop_reason)$/.test(text),
     )
+}
 
 const keyOf = (node: SyntaxNode): string => {
   const key = node.child('key')
