@@ -31,6 +31,32 @@ function codesOf(
 
 describe('a change is fitted to this run if', () => {
   test.each<[what: string, before: string, after: string, code: string]>([
+    [
+      'it compares with a number instead of a constant',
+      'const LIMIT = 4\nif (hits.length === LIMIT) use()',
+      'const LIMIT = 4\nif (hits.length > 2) use()',
+      'LENGTH_COMPARED',
+    ],
+    ['it corrects the first', 'use(share)', 'use(share + (index < 1 ? 1 : 0))', 'OFFSET_ADDED'],
+    [
+      'it takes the first, joined',
+      "use(all.join(' '))",
+      "use(all.slice(0, 1).join(' '))",
+      'ITEMS_COUNTED',
+    ],
+    [
+      'it takes two in a loop',
+      'all.forEach(use)',
+      'for (const each of all.slice(0, 2)) use(each)',
+      'ITEMS_COUNTED',
+    ],
+    [
+      'it reads two pages',
+      'const { items } = await list({ customer })',
+      'const items = []\nfor (let n = 0, cursor; n < 2; n++) { const page = await list({ customer, cursor })\n items.push(...page.items) }',
+      'ITEMS_COUNTED',
+    ],
+    ['it cuts at a value', 'use(a)', "use(a.split('nights in')[0])", 'VALUE_NAMED'],
     ['it compares with a value', 'use(a)', "if (a === 'sauna') use(b)\nelse use(a)", 'VALUE_NAMED'],
     [
       'it has the beginning of a line',
@@ -180,6 +206,7 @@ describe('a change is fitted to this run if', () => {
 
 describe('a change is for all runs of a kind with', () => {
   test.each<[what: string, before: string, after: string]>([
+    ['a limit of items', "use(all.join(' '))", "use(all.slice(0, 20).join(' '))"],
     ['a role', 'use(a)', "if (a.role === 'tool') use(a)"],
     [
       'a word of the code',

@@ -42,7 +42,9 @@ export function fittedParts(
   return [
     ...withCode(
       'LENGTH_COMPARED',
-      added(comparisons).filter((node) => comparesLength(node, known)),
+      added(comparisons).filter(
+        (node) => comparesLength(node, known) || hasNumberForName(node, old),
+      ),
     ),
     ...withCode(
       'OLD_CODE_KEPT',
@@ -104,6 +106,19 @@ function comparesLength(node: SyntaxNode, known: ReadonlySet<number>): boolean {
   })
 }
 
+/** `hits.length > 2` for `hits.length === LIMIT` */
+function hasNumberForName(node: SyntaxNode, old: ParsedSource): boolean {
+  const [left, right] = sidesOf(node)
+  return (
+    right.type === 'NumericLiteral' &&
+    Number(right.raw['value']) > 1 &&
+    comparisons(old).some((each) => {
+      const [was, name] = sidesOf(each)
+      return was.text === left.text && name.type === 'Identifier' && name.text !== 'undefined'
+    })
+  )
+}
+
 // ── Cases ───────────────────────────────────────────────────────────────────
 
 /** Names and constants are in any code. */
@@ -159,7 +174,6 @@ const isCorrection = (given: SyntaxNode): boolean => {
   const test = given.type === 'ConditionalExpression' ? given.child('test')! : undefined
   return (
     test?.type === 'BinaryExpression' &&
-    /^[!=]==?$/.test(operatorOf(test)) &&
     sidesOf(test).some((side) => constantValue(side) !== undefined) &&
     [given.child('consequent')!, given.child('alternate')!].every(
       (each) => numberOf(each) !== undefined,
@@ -306,8 +320,9 @@ const countedItems = (source: ParsedSource): SyntaxNode[] => [
       callee?.name === 'slice' &&
       from?.text === '0' &&
       to?.type === 'NumericLiteral' &&
-      !isCountedCase(Number(to.raw['value']) + 1) &&
-      isUsedWhole
+      // Multiples of ten are limits.
+      Number(to.raw['value']) % 10 !== 0 &&
+      (isUsedWhole || parent?.type === 'ForOfStatement')
     )
   }),
 ]
@@ -340,8 +355,15 @@ const pages = (source: ParsedSource): SyntaxNode[] =>
     )
     const name =
       node.functionAround?.child('id')?.name ?? node.functionAround?.parent?.child('id')?.name
-    return isPage && !node.around.some((each) => each.isLoop) && node.callee?.text !== name
+    const isRepeated = node.around.some((each) => each.isLoop && !isCounted(each))
+    return isPage && !isRepeated && node.callee?.text !== name
   })
+
+/** `for (let page = 0; page < 2; page++)` */
+const isCounted = (loop: SyntaxNode): boolean => {
+  const test = loop.type === 'ForStatement' ? loop.child('test') : undefined
+  return test?.type === 'BinaryExpression' && numberOf(sidesOf(test)[1]) !== undefined
+}
 
 const sorts = (source: ParsedSource): SyntaxNode[] =>
   source

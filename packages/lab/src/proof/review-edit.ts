@@ -362,7 +362,7 @@ const isCompared = (node: SyntaxNode): boolean => {
     )
   return (
     parent.type === 'CallExpression' &&
-    /\.(?:includes|startsWith|endsWith|has|get|test|match|replace|replaceAll)$/.test(
+    /\.(?:includes|startsWith|endsWith|has|get|test|match|replace|replaceAll|split|indexOf|lastIndexOf)$/.test(
       parent.callee?.text ?? '',
     )
   )
@@ -372,7 +372,7 @@ const isCompared = (node: SyntaxNode): boolean => {
 const SMALL_NUMBER_MAX = 10
 const SMALL_EQUAL_MAX = 2
 
-const PART_TESTS = /^(?:includes|startsWith|indexOf|match|test|search)$/
+const PART_TESTS = /^(?:includes|startsWith|indexOf|lastIndexOf|split|match|test|search)$/
 
 function runLiterals(
   old: ParsedSource | undefined,
