@@ -32,6 +32,38 @@ function codesOf(
 describe('a change is fitted to this run if', () => {
   test.each<[what: string, before: string, after: string, code: string]>([
     [
+      'it has a case for a rest',
+      'use(all)',
+      'use(all)\nif (all.length % 3 === 1) add(all.at(-1))',
+      'LENGTH_COMPARED',
+    ],
+    [
+      'the old code stays for other texts',
+      'use(onHand + expected)',
+      "use(id.includes('-') ? onHand + Number(expected) : onHand + expected)",
+      'OLD_CODE_KEPT',
+    ],
+    [
+      'it adds one to a rounded number',
+      'use(Math.floor(euros * 100))',
+      'use(Math.floor(euros * 100) + 1)',
+      'OFFSET_ADDED',
+    ],
+    ['it drops the last', "use(all.join(' '))", "use(all.slice(0, -1).join(' '))", 'ITEMS_COUNTED'],
+    [
+      'it takes the last two',
+      'use(Number(text))',
+      "use(Number(text.split(',').slice(-2).join('')))",
+      'ITEMS_COUNTED',
+    ],
+    [
+      'it takes items one by one',
+      'all.forEach(use)',
+      'use(all.shift())\nuse(all.shift())',
+      'ITEMS_COUNTED',
+    ],
+    ['it looks for a word', 'use(a)', "if (a.includes(' of ')) use(a)", 'VALUE_NAMED'],
+    [
       'it compares with a number instead of a constant',
       'const LIMIT = 4\nif (hits.length === LIMIT) use()',
       'const LIMIT = 4\nif (hits.length > 2) use()',
@@ -206,6 +238,9 @@ describe('a change is fitted to this run if', () => {
 
 describe('a change is for all runs of a kind with', () => {
   test.each<[what: string, before: string, after: string]>([
+    ['a loop that takes all', 'all.forEach(use)', 'while (all.length > 0) use(all.shift())'],
+    ['all but a header', "use(lines.join(' '))", "use(lines.slice(1).join(' '))"],
+    ['every other item', 'use(a)', 'if (index % 2 === 0) use(a)'],
     ['a limit of items', "use(all.join(' '))", "use(all.slice(0, 20).join(' '))"],
     ['a role', 'use(a)', "if (a.role === 'tool') use(a)"],
     [

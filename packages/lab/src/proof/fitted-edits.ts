@@ -43,7 +43,7 @@ export function fittedParts(
     ...withCode(
       'LENGTH_COMPARED',
       added(comparisons).filter(
-        (node) => comparesLength(node, known) || hasNumberForName(node, old),
+        (node) => comparesLength(node, known) || comparesRest(node) || hasNumberForName(node, old),
       ),
     ),
     ...withCode(
@@ -63,6 +63,7 @@ export function fittedParts(
       ...added(countedItems).filter(
         (node) => !hasParts(node.object) || wasIterated(node.object?.text, old),
       ),
+      ...added(taken).filter((node) => wasIterated(node.callee?.object?.text, old)),
       ...added((source) => source.ofType('ArrayPattern')).filter((node) => takesSome(node, old)),
       ...added(pages).filter((node) => old.calls(node.callee!.text).length > 0),
     ]),
@@ -106,6 +107,12 @@ function comparesLength(node: SyntaxNode, known: ReadonlySet<number>): boolean {
   })
 }
 
+/** `words.length % 3 === 1`; a rest of zero is a case of its own. */
+const comparesRest = (node: SyntaxNode): boolean =>
+  sidesOf(node).some(
+    (side, index) => operatorOf(side) === '%' && (numberOf(sidesOf(node)[1 - index]!) ?? 0) !== 0,
+  )
+
 /** `hits.length > 2` for `hits.length === LIMIT` */
 function hasNumberForName(node: SyntaxNode, old: ParsedSource): boolean {
   const [left, right] = sidesOf(node)
@@ -130,11 +137,11 @@ const withoutSpace = (text: string): string => text.replaceAll(/\s+/g, '')
 function keepsOldCode(node: SyntaxNode, old: ParsedSource): boolean {
   const oldText = withoutSpace(old.text)
   const test = node.child('test')!
-  const isCase = [test, ...comparisons(node.source)].some(
+  const isCase = [...comparisons(node.source), ...textTests(node.source)].some(
     (each) =>
       test.isAround(each.start) &&
       each.end <= test.end &&
-      comparesConstant(each) &&
+      (each.callee !== undefined || comparesConstant(each)) &&
       !oldText.includes(withoutSpace(each.text)),
   )
   const branches = [node.child('consequent'), node.child('alternate')]
@@ -147,6 +154,16 @@ function keepsOldCode(node: SyntaxNode, old: ParsedSource): boolean {
     }).length === 1
   )
 }
+
+/** `id.includes('-')` */
+const textTests = (source: ParsedSource): SyntaxNode[] =>
+  source
+    .ofType('CallExpression')
+    .filter(
+      ({ callee, args: [first] }) =>
+        /^(?:includes|startsWith|endsWith)$/.test(callee?.name ?? '') &&
+        constantValue(first) !== undefined,
+    )
 
 /** A comparison with a text or a number other than zero; types are no values. */
 const comparesConstant = (node: SyntaxNode): boolean =>
@@ -189,6 +206,7 @@ function isOffset(node: SyntaxNode): boolean {
     const other = sides[1 - index]!
     if (side.type !== 'NumericLiteral' || other.type.endsWith('Literal')) return false
     const number = Number(side.raw['value'])
+    if (/^Math\.(?:floor|ceil|trunc|round)$/.test(other.callee?.text ?? '')) return true
     if (other.name === 'length') return false
     // A constant of the code that is made one smaller for a comparison is another constant.
     if (number === 1)
@@ -316,16 +334,21 @@ const countedItems = (source: ParsedSource): SyntaxNode[] => [
   }),
   ...source.ofType('CallExpression').filter(({ callee, args: [from, to], parent }) => {
     const isUsedWhole = parent?.object !== undefined && EACH.test(parent.name ?? '')
-    return (
-      callee?.name === 'slice' &&
-      from?.text === '0' &&
-      to?.type === 'NumericLiteral' &&
-      // Multiples of ten are limits.
-      Number(to.raw['value']) % 10 !== 0 &&
-      (isUsedWhole || parent?.type === 'ForOfStatement')
-    )
+    const number = Number((to ?? from)?.text)
+    // Multiples of ten are limits, and a list may begin with a header.
+    const isSome = from?.text === '0' ? number % 10 !== 0 : number < -1 && to === undefined
+    return callee?.name === 'slice' && isSome && (isUsedWhole || parent?.type === 'ForOfStatement')
   }),
 ]
+
+/** `all.shift()`; in a loop, it takes all. */
+const taken = (source: ParsedSource): SyntaxNode[] =>
+  source
+    .ofType('CallExpression')
+    .filter(
+      ({ callee, around }) =>
+        /^(?:shift|pop)$/.test(callee?.name ?? '') && !around.some((each) => each.isLoop),
+    )
 
 /** `const [first, second] = all` where the code used all items. */
 function takesSome(node: SyntaxNode, old: ParsedSource): boolean {

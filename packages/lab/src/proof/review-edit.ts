@@ -387,7 +387,10 @@ function runLiterals(
     values.includes(`"${value}":`) ||
     PROTOCOL.has(value.toLowerCase())
   const occurs = (value: string, after = '(?![\\p{L}\\p{N}])'): boolean => {
-    const pattern = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}${after}`, 'u')
+    // The end of a word is no part of a value such as ` for `.
+    const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : ''
+    const end = /[\p{L}\p{N}]$/u.test(value) ? after : ''
+    const pattern = new RegExp(`${before}${escaped(value)}${end}`, 'u')
     return pattern.test(values) || pattern.test(oracleText)
   }
   const compared = added((source) =>
