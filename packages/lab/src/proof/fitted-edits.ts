@@ -49,7 +49,7 @@ export function fittedParts(
     ...withCode(
       'OLD_CODE_KEPT',
       added((source) => source.ofType('ConditionalExpression', 'IfStatement')).filter((node) =>
-        keepsOldCode(node, old),
+        retainsOldCode(node, old),
       ),
     ),
     ...withCode('OFFSET_ADDED', added(sums).filter(isOffset)),
@@ -134,7 +134,7 @@ const OLD_CODE_MIN = 8
 const withoutSpace = (text: string): string => text.replaceAll(/\s+/g, '')
 
 /** `goods.length === 2 ? await send(goods) : send(goods)`, where the code had the latter. */
-function keepsOldCode(node: SyntaxNode, old: ParsedSource): boolean {
+function retainsOldCode(node: SyntaxNode, old: ParsedSource): boolean {
   const oldText = withoutSpace(old.text)
   const test = node.child('test')!
   const isCase = [...comparisons(node.source), ...textTests(node.source)].some(
@@ -248,8 +248,8 @@ function tunedNumbers(old: ParsedSource, changed: ParsedSource): SyntaxNode[] {
     source.ofType('NumericLiteral').filter(isLimit)
   const inContext = (node: SyntaxNode): string => `${contextOf(node)} ${node.text}`
   const [before, now] = [literals(old), literals(changed)]
-  const kept = new Set(now.map(inContext))
-  const gone = before.filter((node) => !kept.has(inContext(node)))
+  const unchanged = new Set(now.map(inContext))
+  const gone = before.filter((node) => !unchanged.has(inContext(node)))
   return now.filter((node) => {
     const number = Number(node.raw['value'])
     return gone.some((each) => {
