@@ -31,6 +31,8 @@ function codesOf(
 
 describe('a change is fitted to this run if', () => {
   test.each<[what: string, before: string, after: string, code: string]>([
+    ['it looks at the first letter', 'use(a)', "if (a.startsWith('Q')) use(a)", 'VALUE_NAMED'],
+    ['it compares the first letter', 'use(a)', "if (a[0] === 'Q') use(a)", 'VALUE_NAMED'],
     [
       'it has a case for a rest',
       'use(all)',
@@ -238,6 +240,7 @@ describe('a change is fitted to this run if', () => {
 
 describe('a change is for all runs of a kind with', () => {
   test.each<[what: string, before: string, after: string]>([
+    ['a sign', 'use(a)', "if (a.startsWith('{') || a[0] === '#') use(a)"],
     ['a loop that takes all', 'all.forEach(use)', 'while (all.length > 0) use(all.shift())'],
     ['all but a header', "use(lines.join(' '))", "use(lines.slice(1).join(' '))"],
     ['every other item', 'use(a)', 'if (index % 2 === 0) use(a)'],

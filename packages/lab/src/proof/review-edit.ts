@@ -403,6 +403,7 @@ function runLiterals(
     const isPlain = isNumber ? Math.abs(Number(value)) <= max : value.trim().length < 2
     // The beginning of a value is as telling as the whole.
     const isPart = PART_TESTS.test(node.parent?.callee?.name ?? '')
+    if (isInitial(node)) return true
     return (
       !isPlain &&
       !isKnown(value) &&
@@ -450,6 +451,18 @@ function runLiterals(
   return [
     ...new Map([...literals, ...patterns, ...entries].map((each) => [each.at, each])).values(),
   ]
+}
+
+/** `id.startsWith('A')` and `id[0] === 'A'`: no rule of a language, unlike signs. */
+function isInitial(node: SyntaxNode): boolean {
+  const { parent } = node
+  if (!/^[\p{L}\p{N}]$/u.test(literalText(node)) || parent === undefined) return false
+  const other = [parent.child('left'), parent.child('right')].find((each) => each !== node)
+  return (
+    /^(?:startsWith|endsWith)$/.test(parent.callee?.name ?? '') ||
+    (parent.type === 'BinaryExpression' &&
+      /\[\d\]$|\.(?:charAt|at)\(-?\d\)$/.test(other?.text ?? ''))
+  )
 }
 
 /** Names of formats. */
