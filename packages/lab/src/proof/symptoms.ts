@@ -716,8 +716,8 @@ const findCycle = (models: readonly StepFacts[]): Symptom[] => {
 // ── Pages ───────────────────────────────────────────────────────────────────
 
 /** Names of fields that say that a list has another page. */
-const NEXT_PAGE =
-  /^(?:next|has_?more|has_?next(?:_?page)?|continuation(?:_?token)?|next_?(?:page|cursor|token|offset|start|page_?token))$/i
+export const NEXT_PAGE =
+  /^(?:next|(?:has_?)?more|has_?next(?:_?page)?|continuation(?:_?token)?|(?:next|end)_?(?:page|cursor|token|offset|start|page_?token|id|key))$/i
 
 /** Lists whose next page was never requested. */
 const pageSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
@@ -878,13 +878,34 @@ const differenceSymptoms = (
 
 // ── Untrusted text ──────────────────────────────────────────────────────────
 
-/** Phrases that address a model rather than state facts. English only. */
-export const INJECTION =
-  /\b(?:ignore (?:all |any |the )*(?:previous|prior|above|earlier)|disregard (?:all |any |the )*(?:previous|prior|above|instructions)|(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model)\b|(?:you|the assistant|the agent|the ai) must (?:now |immediately )?(?:call|send|transfer|forward|use|delete|run|pay|reply|email)|new instructions?:|system ?(?:message|prompt|note|override)|(?:assistant|agent|ai)\s*[:,]\s*(?:please )?(?:call|send|forward|transfer|use|delete|run|pay|email))/i
+/** What a text may tell a model to ignore, in the languages that such texts are seen in. */
+const INSTRUCTIONS =
+  '(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|commands?|anweisung(?:en)?|auftrag|aufträge|vorgaben?|regeln|consignes?|règles|instrucciones|reglas|istruzioni|regole)'
+const IGNORE =
+  '(?:ignor\\w*|disregard\\w*|forget|overrid\\w*|bypass|skip|do not follow|stop following|vergiss|vergessen|missachte\\w*|oublie\\w*|olvid\\w*|dimentica\\w*)'
 
 /** The most blatant phrases, which no honest document contains. */
-const ORDER =
-  /\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) (?:instructions|rules|messages|prompts)/i
+const ORDER = new RegExp(
+  `\\b${IGNORE}\\b[^.!?\\n]{0,40}\\b${INSTRUCTIONS}(?!\\w)|\\b${INSTRUCTIONS}\\b[^.!?\\n]{0,20}\\b(?:ignorieren|vergessen|missachten)\\b`,
+  'i',
+)
+
+/** Phrases that address a model rather than state facts. */
+export const INJECTION = new RegExp(
+  [
+    ORDER.source,
+    String.raw`\b${IGNORE} (?:all |any |the )*(?:previous|prior|above|earlier)`,
+    String.raw`\b(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model|llm)\b`,
+    String.raw`\b(?:you|the assistant|the agent|the ai|the model) must (?:now |immediately |always |only )*(?:call|send|transfer|forward|use|delete|run|pay|reply|email|answer|say|rate|give|approve|output|write)`,
+    String.raw`\bnew (?:instructions?|task|orders)\b\W`,
+    String.raw`\bsystem ?(?:message|prompt|note|override|update)`,
+    String.raw`\b(?:assistants?|agents?|ai|llm|chatbots?)\s*[:,]\s*(?:please |kindly |now )*[a-z]+`,
+    String.raw`\b(?:as an?|dear|hey|attention|to (?:the|any|all)|if you are an?) (?:ai|llm|assistant|agent|language model|chatbot)s?\b`,
+    String.raw`\bals (?:ki|assistent|sprachmodell)\b|\ben tant qu['’]ia\b|\bcomo ia\b`,
+    String.raw`<\/?(?:system|instructions?)>|\[(?:system|inst)\]`,
+  ].join('|'),
+  'i',
+)
 
 /**
  * The first sentence with a phrase. A single pattern for whole sentences would take quadratic time:

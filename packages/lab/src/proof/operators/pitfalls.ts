@@ -1,5 +1,6 @@
 import type { ParsedSource, SyntaxNode } from '../source-text.js'
 import {
+  numbersOf,
   objectKey,
   operator,
   type Operator,
@@ -39,32 +40,65 @@ const methodCalls = (source: ParsedSource, pattern: RegExp) =>
 
 // ── Lists ───────────────────────────────────────────────────────────────────
 
+const SORTS = /^(?:sort|toSorted)$/
+
 const compareNumbers = pitfall(
   'compare-numbers',
   'Without a comparator, lists are sorted as text: 100 comes before 25.',
-  (source) =>
-    methodCalls(source, /^(?:sort|toSorted)$/)
+  (source) => [
+    ...methodCalls(source, SORTS)
       .filter(({ node }) => node.args.length === 0)
       .map(({ node }) => ({
         node,
-        edit: source
-          .edit()
-          .insert(
-            node.end - 1,
-            source.isTyped
-              ? '(left, right) => Number(left) - Number(right)'
-              : '(left, right) => left - right',
-          ),
+        edit: source.editWith(BY_VALUE, (name) => source.edit().insert(node.end - 1, name)),
         title: 'Sort numbers by value',
       })),
+    ...methodCalls(source, /^localeCompare$/)
+      .filter(({ node }) => node.args.length === 1 && isInComparator(node))
+      .map(({ node }) => ({
+        node,
+        edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
+        title: 'Compare the numbers in texts by value',
+      })),
+    // `a > b ? 1 : -1`, which compares texts by their characters.
+    ...source
+      .ofType('ConditionalExpression')
+      .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
+      .filter((node) => isInComparator(node) && /^-?1$/.test(node.child('consequent')!.text))
+      .map((node) => {
+        const test = node.child('test')!
+        const [left, right] = [test.child('left')!, test.child('right')!].map(({ text }) => text)
+        const isDown =
+          String(test.raw['operator']).startsWith('<') === (node.child('consequent')!.text === '1')
+        return {
+          node,
+          edit: source.editWith(BY_VALUE, (name) =>
+            node.replace(`${name}(${isDown ? `${right}, ${left}` : `${left}, ${right}`})`),
+          ),
+          title: 'Sort numbers by value',
+        }
+      }),
+  ],
 )
+
+/** True inside of the function that a list is sorted by. */
+const isInComparator = ({ around }: SyntaxNode): boolean =>
+  around.some(({ callee, type }) => type === 'CallExpression' && SORTS.test(callee?.name ?? ''))
+
+const BY_VALUE = `
+/** Compares numbers by value, and texts with numbers, such as versions, by these. */
+function byValue(left⟨: any⟩, right⟨: any⟩) {
+  return typeof left === 'number' && typeof right === 'number'
+    ? left - right
+    : String(left).localeCompare(String(right), undefined, { numeric: true })
+}`
 
 /** Swaps the sides of `a.x - b.x` and `a.x.localeCompare(b.x)`. */
 const reverseOrder = pitfall(
   'reverse-order',
   'The list may be sorted in the wrong direction, and the code uses its first items.',
   (source) =>
-    methodCalls(source, /^(?:sort|toSorted)$/).flatMap(({ node }) => {
+    methodCalls(source, SORTS).flatMap(({ node }) => {
       const [comparator] = node.args
       const [left, right] = comparator?.children('params').map(({ name }) => name) ?? []
       const body = comparator?.child('body')
@@ -348,20 +382,86 @@ const utcDates = pitfall(
   },
 )
 
-/** `getMonth()` counts from 0. */
-const monthFromOne = pitfall('month-from-one', 'getMonth() counts from 0.', (source) =>
-  methodCalls(source, /^get(?:UTC)?Month$/)
-    .filter(
-      ({ node: { parent } }) =>
-        parent?.type === 'TemplateLiteral' ||
-        parent?.callee?.text === 'String' ||
-        (parent?.raw['operator'] === '+' &&
-          [parent.child('left'), parent.child('right')].some(
-            (each) => each?.type === 'StringLiteral',
-          )),
-    )
+/** `getMonth()` and the second argument of `new Date(…)` count from 0. */
+const monthFromOne = pitfall('month-from-one', 'Date counts months from 0.', (source) => [
+  ...methodCalls(source, /^get(?:UTC)?Month$/)
+    .filter(({ node }) => !isMonthIndex(node))
     .map(({ node }) => ({ node, edit: node.wrap('(', ' + 1)'), title: 'Count months from 1' })),
+  ...writtenMonths(source)
+    .filter((node) => !/Month\(|[-+]/.test(node.text) && node.type !== 'NumericLiteral')
+    .map((node) => ({
+      node,
+      edit: node.replace(`${node.type === 'LogicalExpression' ? `(${node.text})` : node.text} - 1`),
+      title: 'Count months from 0',
+    })),
+  // `new Date(...parts)`
+  ...dateConstructors(source)
+    .filter(({ args: [parts, ...others] }) => parts?.type === 'SpreadElement' && others.length === 0)
+    .map((node) => ({
+      node,
+      edit: source.editWith(DATE_OF, (name) => {
+        const { start, end } = node.args[0]!.child('argument')!
+        return node.replace(`${name}(${source.text.slice(start, end)})`)
+      }),
+      title: 'Count months from 0',
+    })),
+])
+
+const dateConstructors = (source: ParsedSource): SyntaxNode[] =>
+  source.ofType('NewExpression').filter(({ callee }) => callee?.text === 'Date')
+
+/** Expressions that are months as `Date` counts them. */
+const writtenMonths = (source: ParsedSource): SyntaxNode[] => [
+  ...[...dateConstructors(source), ...source.calls('Date.UTC')].flatMap(({ args }) =>
+    args.length >= 2 && args[0]!.type !== 'SpreadElement' ? [args[1]!] : [],
+  ),
+  ...methodCalls(source, /^set(?:UTC)?Month$/).map(({ node }) => node.args[0]!),
+  ...source
+    .ofType('MemberExpression')
+    .filter(({ raw, object }) => raw['computed'] === true && /month/i.test(object!.name ?? ''))
+    .map((node) => node.child('property')!)
+    .filter(({ name = '' }) => /^m$|month$/i.test(name)),
+]
+
+/** True for `getMonth()` where a month counts from 0: in a sum, a comparison, a date or as an index. */
+const isMonthIndex = (node: SyntaxNode): boolean => {
+  const { parent } = node
+  const sides = [parent?.child('left'), parent?.child('right')]
+  return (
+    (parent?.raw['computed'] === true && parent.child('property') === node) ||
+    /^(?:Date|Date\.UTC)$/.test(parent?.callee?.text ?? '') ||
+    /^set(?:UTC)?Month$/.test(parent?.callee?.name ?? '') ||
+    (parent?.type === 'BinaryExpression' && !sides.some((each) => /['"`]/.test(each?.text ?? '')))
+  )
+}
+
+const DATE_OF = `
+/** The date of a year, a month from 1 to 12, and a day. */
+function dateOf([year, month, ...rest]⟨: any⟩) {
+  return new Date(year, month - 1, ...rest)
+}`
+
+/** Days between two midnights, of which one has 23 or 25 hours when the clock changes. */
+const wholeDays = pitfall(
+  'whole-days',
+  'A day has 23 or 25 hours when the clock changes.',
+  (source) =>
+    !/T00:00|setHours\(0|new Date\([^()]*,[^()]*,[^()]*\)/.test(source.text)
+      ? []
+      : ['floor', 'trunc', 'ceil']
+          .flatMap((method) => source.calls(`Math.${method}`))
+          .filter(
+            ({ args: [days] }) =>
+              days?.raw['operator'] === '/' && numbersOf(days.child('right')).includes(DAY_MS),
+          )
+          .map((node) => ({
+            node,
+            edit: node.callee!.replace('Math.round'),
+            title: 'Count days to the nearest midnight',
+          })),
 )
+
+const DAY_MS = 86_400_000
 
 // ── Money ───────────────────────────────────────────────────────────────────
 
@@ -389,6 +489,62 @@ const roundMoney = pitfall(
       })),
   ],
 )
+
+/** Shares of an amount that are rounded one by one, so that they do not add up to it. */
+const sharesOfAll = pitfall(
+  'shares-of-all',
+  'Each share is rounded, so the shares may not add up to the amount.',
+  (source) =>
+    ['round', 'floor', 'ceil', 'trunc']
+      .flatMap((method) => source.calls(`Math.${method}`))
+      .flatMap((node): Proposal[] => {
+        const [quotient] = node.args
+        const [amount, count] = [quotient?.child('left'), quotient?.child('right')]
+        if (quotient?.raw['operator'] !== '/' || amount === undefined || count === undefined)
+          return []
+        const list = repetitionOf(node, count.text)
+        if (list === undefined) return []
+        const title = 'Distribute what rounding leaves'
+        return [
+          {
+            node: list,
+            edit: source.editWith(SHARES_OF, (name) =>
+              list.replace(`${name}(${amount.text}, ${count.text})`),
+            ),
+            title,
+          },
+        ]
+      }),
+)
+
+/** The list that has an expression as every item, as many times as `count` says. */
+const repetitionOf = (item: SyntaxNode, count: string): SyntaxNode | undefined => {
+  const declared = item.parent?.type === 'VariableDeclarator' ? item.parent.child('id')?.name : undefined
+  return item.source.ofType('CallExpression').find((node) => {
+    const { callee, args } = node
+    const made = args.find((each) =>
+      each.isFunction
+        ? [item.text, declared].includes(each.child('body')?.text)
+        : [item.text, declared].includes(each.text),
+    )
+    if (made === undefined || (declared === undefined && !node.isAround(item.start))) return false
+    const size = callee?.text === 'Array.from' ? args[0]!.text : (callee?.object?.text ?? '')
+    const isSize = size.replaceAll(/\s/g, '') === `{length:${count.replaceAll(/\s/g, '')}}`
+    return callee?.text === 'Array.from'
+      ? isSize
+      : callee?.name === 'fill'
+        ? /^(?:new )?Array\(/.test(size) && size.includes(`(${count})`)
+        : callee?.name === 'map' && `${size}.length` === count
+  })
+}
+
+const SHARES_OF = `
+/** Whole shares that add up to the amount. The first ones get what is left. */
+function sharesOf(amount⟨: number⟩, count⟨: number⟩) {
+  const share = Math.floor(amount / count)
+  const rest = amount - share * count
+  return Array.from({ length: count }, (_, index) => share + (index < rest ? 1 : 0))
+}`
 
 /** Amounts that are printed with the error of binary fractions: 0.30000000000000004. */
 const roundPrinted = operator(
@@ -542,6 +698,7 @@ export const pitfallOperators: readonly Operator[] = [
   copyBeforeChange,
   mapsInJson,
   lastDayOfMonth,
+  wholeDays,
   readAsUtf8,
   splitQuoted,
   flushLast,
@@ -552,5 +709,6 @@ export const pitfallOperators: readonly Operator[] = [
   utcDates,
   monthFromOne,
   roundMoney,
+  sharesOfAll,
   reverseOrder,
 ]

@@ -2,10 +2,11 @@ import { recordOf } from '@retake/tape'
 import { isVariantName } from '../answer-values.js'
 import { typesOf } from '../argument-problems.js'
 import type { ParsedSource, SourceEdit, SyntaxNode } from '../source-text.js'
-import type { Symptom, ToolSchema } from '../symptoms.js'
+import { NEXT_PAGE, type Symptom, type ToolSchema } from '../symptoms.js'
 import {
   accessText,
   isThrownIn,
+  numbersOf,
   objectKey,
   operator,
   type Operator,
@@ -13,8 +14,10 @@ import {
   type Proposal,
   symptomsOf,
   thrown,
+  thrownOrWrong,
 } from './operator.js'
-import { statementAround, toolAnswers } from './tool-loop.js'
+import { RESULTS_AFTER_CALLS } from './context.js'
+import { statementAround, type ToolAnswer, toolAnswers } from './tool-loop.js'
 
 // ── Arguments ───────────────────────────────────────────────────────────────
 
@@ -183,8 +186,14 @@ const argumentErrorToModel = operator(
   'argument-error-to-model',
   'tool',
   thrown,
-  (source, { evidence }, context) =>
-    toolAnswers(source).flatMap(({ dispatch: node, isAwaited, isText }): Proposal[] => {
+  (source, { evidence }, context) => {
+    const why = `${evidence} The model could correct itself, but never saw the error.`
+    const title = 'Return tool errors to the model'
+    return toolAnswers(source).flatMap((answer): Proposal[] => {
+      const { content, isAwaited, isText } = answer
+      const caught = caughtAnswer(answer, context)
+      if (caught !== undefined) return [{ ...caught, title, why }]
+      const node = answer.dispatch ?? (isThrownIn(context, content) ? content : undefined)
       if (node === undefined) return []
       const message = context.error?.message
       // The error passed through the dispatch, or a tool failed with this error.
@@ -200,18 +209,166 @@ const argumentErrorToModel = operator(
       if (!isReached) return []
       const awaits = /\bawait\b/.test(node.text)
       const helper = orError({ isAsync: isAwaited || awaits, isText })
-      return [
-        {
-          node,
-          edit: source.editWith(helper, (name) =>
-            node.replace(`${name}(${awaits ? 'async () =>' : '() =>'} ${node.text})`),
-          ),
-          title: 'Return tool errors to the model',
-          why: `${evidence} The model could correct itself, but never saw the error.`,
-        },
-      ]
+      const wait = awaits && node === content ? 'await ' : ''
+      const edit = source.editWith(helper, (name) =>
+        node.replace(`${wait}${name}(${awaits ? 'async () =>' : '() =>'} ${node.text})`),
+      )
+      return [{ node, edit, title, why }]
+    })
+  },
+)
+
+/** Answers a call with the error of the statements that compute its result. */
+const caughtAnswer = (
+  answer: ToolAnswer,
+  context: OperatorContext,
+): Pick<Proposal, 'node' | 'edit'> | undefined => {
+  const sent = statementAround(answer.message)
+  const statements = sent.parent?.children('body') ?? []
+  const from = statements.findIndex((each) => isThrownIn(context, each))
+  const first = statements[from]
+  // A call whose only statement has an expression of its own is repaired there.
+  const isDirect = first === undefined || first === sent || isDispatchOf(first, answer)
+  if (isDirect || from > statements.indexOf(sent)) return undefined
+  const caught = errorAnswer(answer, statements.slice(from))
+  if (caught === undefined) return undefined
+  const { source, indent } = first
+  const last = statements.at(-1)!
+  const hasLines = source
+    .ofType('TemplateElement')
+    .some((each) => first.start < each.start && each.end < last.end && each.text.includes('\n'))
+  const body = source.text.slice(first.start, last.end)
+  const inner = hasLines ? body : body.replaceAll('\n', '\n  ')
+  const lines = ['try {', `  ${inner}`, '} catch (error) {', `  ${caught('error')}`, '}']
+  const edit = source
+    .edit()
+    .replace({ start: first.start, end: last.end }, lines.join(`\n${indent}`))
+  return { node: first, edit }
+}
+
+/** True for a declaration whose only value is the dispatch, such as `const result = run(call)`. */
+const isDispatchOf = (statement: SyntaxNode, { dispatch }: ToolAnswer): boolean => {
+  const [declared, ...others] = statement.children('declarations')
+  const init = declared?.child('init') ?? statement.child('expression')?.child('right')
+  const value = init?.type === 'AwaitExpression' ? init.child('argument') : init
+  return dispatch !== undefined && others.length === 0 && value === dispatch
+}
+
+/**
+ * Writes the statement that answers a call, with an error instead of a result; undefined if it needs
+ * variables that `lost` statements declare.
+ */
+const errorAnswer = (
+  { message, content, isShorthand, isText }: ToolAnswer,
+  lost: readonly SyntaxNode[],
+): ((error: string) => string) | undefined => {
+  const push = message.around.findLast(({ callee }) => callee?.name === 'push')
+  if (push === undefined || push.parent?.type !== 'ExpressionStatement') return undefined
+  const { source } = message
+  const [before, after] = [
+    source.text.slice(push.start, content.start),
+    source.text.slice(content.end, push.end),
+  ]
+  const declared = lost
+    .flatMap((each) => each.children('declarations'))
+    .flatMap((each) => each.child('id')?.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
+  if (declared.some((name) => new RegExp(`\\b${name}\\b`).test(`${before} ${after}`)))
+    return undefined
+  return (error) => {
+    const text = error.startsWith("'")
+      ? error
+      : `${error} instanceof Error ? ${error}.message : String(${error})`
+    const value =
+      content.type === 'ObjectExpression'
+        ? `{ error: ${text} }`
+        : isText
+          ? error.startsWith("'")
+            ? error
+            : `\`Error: \${${text}}\``
+          : `JSON.stringify({ error: ${text} })`
+    return before + (isShorthand ? `${content.text}: ${value}` : value) + after
+  }
+}
+
+/** Answers calls that the code skips, or whose error it only logs. */
+const answerSkippedCall = operator(
+  'answer-skipped-call',
+  'tool',
+  (context) =>
+    symptomsOf(context, 'server-error')
+      .filter(
+        ({ facts }) =>
+          facts['isRejected'] === true && /tool|function/i.test(String(facts['message'])),
+      )
+      .slice(0, 1),
+  (source) =>
+    toolAnswers(source).flatMap((answer): Proposal[] => {
+      const sent = statementAround(answer.message)
+      const loop = sent.around.findLast((each) => each.isLoop)
+      const isAnswered = (node: SyntaxNode | undefined): boolean =>
+        node !== undefined && ANSWER_ID.test(node.text)
+      const inLoop = (node: SyntaxNode): boolean => loop?.isAround(node.start) === true
+      const title = 'Answer every call, also if it fails,'
+      const caught = sent.around.findLast(
+        (each) =>
+          each.type === 'TryStatement' && each.child('block')!.isAround(sent.start) && inLoop(each),
+      )
+      const handler = caught?.child('handler')
+      const body = handler?.child('body')
+      const proposals: Proposal[] = []
+      if (caught !== undefined && handler !== undefined && body !== undefined && !isAnswered(body)) {
+        const write = errorAnswer(answer, caught.child('block')!.children('body'))
+        const param = handler.child('param')
+        const edit = source.edit()
+        if (param === undefined) edit.insert(handler.start + 'catch'.length, ' (error)')
+        if (write !== undefined && (param === undefined || param.type === 'Identifier'))
+          proposals.push({
+            node: handler,
+            edit: edit.insert(
+              body.start + 1,
+              `\n${caught.indent}  ${write(param?.name ?? 'error')}`,
+            ),
+            title,
+          })
+      }
+      const write = errorAnswer(answer, [])
+      const skipped = source
+        .ofType('ContinueStatement')
+        .filter((node) => inLoop(node) && node.start < sent.start)
+        .filter((node) => !isAnswered(node.parent?.type === 'BlockStatement' ? node.parent : node))
+      const branch = sent.around.findLast(
+        (each) =>
+          each.type === 'IfStatement' &&
+          inLoop(each) &&
+          each.child('alternate') === undefined &&
+          each.child('consequent')!.isAround(sent.start),
+      )
+      if (write === undefined) return proposals
+      const text = write("'Error: this call was not made.'")
+      if (skipped.length > 0) {
+        const edit = source.edit()
+        for (const node of skipped)
+          edit.replace(
+            node,
+            node.parent?.type === 'BlockStatement'
+              ? `${text}\n${node.indent}continue`
+              : `{\n${node.indent}  ${text}\n${node.indent}  continue\n${node.indent}}`,
+          )
+        proposals.push({ node: skipped[0]!, edit, title })
+      }
+      if (branch !== undefined) {
+        const { end } = branch.child('consequent')!
+        const edit = source
+          .edit()
+          .insert(end, ` else {\n${branch.indent}  ${text}\n${branch.indent}}`)
+        proposals.push({ node: branch, edit, title })
+      }
+      return proposals
     }),
 )
+
+/** The field that says which call a message answers. */
+const ANSWER_ID = /tool_call_id|tool_use_id|call_id|toolUseId|toolCallId/
 
 const orError = ({ isAsync, isText }: { isAsync: boolean; isText: boolean }): string => `
 /** Result of a tool, or its error for the model to read. */
@@ -305,6 +462,16 @@ const serializeResult = operator(
   },
 )
 
+/** The `messages` of requests. */
+const conversationsIn = (source: ParsedSource): SyntaxNode[] =>
+  source
+    .ofType('ObjectProperty')
+    .filter(
+      (node) =>
+        node.child('key')?.name === 'messages' &&
+        node.parent?.propertyNames.includes('model') === true,
+    )
+
 /** Answers every tool call of a message if the code answers only the first. */
 const answerEveryCall = operator(
   'answer-every-call',
@@ -314,47 +481,72 @@ const answerEveryCall = operator(
       ({ facts }) => facts['isRejected'] === true && /tool/i.test(String(facts['message'])),
     ),
   (source) =>
-    toolAnswers(source).flatMap(({ message: { start } }) =>
+    toolAnswers(source).flatMap(({ message }) =>
       source
         .ofType('VariableDeclarator')
-        .filter(({ around }) => around.some((each) => each.isAround(start)))
+        .filter(({ around }) => around.some((each) => each.isAround(message.start)))
         .flatMap((node): Proposal[] => {
           const first = firstOf(node)
           const declaration = node.parent
           const statements = declaration?.parent?.children('body') ?? []
           const from = statements.findIndex((each) => each === declaration)
-          const to = statements.findIndex((each) => each.isAround(start))
+          const to = statements.findIndex((each) => each.isAround(message.start))
           if (first === undefined || declaration === undefined || from < 0 || to <= from) return []
-          const edit = declaration
-            .replace(`for (const ${first.name.text} of ${first.list.text}) {`)
-            .insert(statements[to]!.end, `\n${declaration.indent}}`)
-          return [{ node: declaration, edit, title: 'Answer every tool call, not only the first,' }]
+          const looped = (edit: SourceEdit): SourceEdit =>
+            edit
+              .replace(declaration, `for (const ${first.name.text} of ${first.list}) {`)
+              .insert(statements[to]!.end, `\n${declaration.indent}}`)
+          const title = 'Answer every tool call, not only the first,'
+          // Results in blocks belong into one message.
+          const lists = conversationsIn(source)
+          const edit =
+            message.parent?.type === 'ArrayExpression' && lists.length > 0
+              ? source.editWith(RESULTS_AFTER_CALLS, (name) =>
+                  looped(
+                    lists.reduce(
+                      (all, each) =>
+                        all.replace(each, `messages: ${name}(${each.child('value')!.text})`),
+                      source.edit(),
+                    ),
+                  ),
+                )
+              : looped(source.edit())
+          return [{ node: declaration, edit, title }]
         }),
     ),
 )
 
-/** `const [call] = calls` and `const call = calls[0]`. */
+/** `const [call] = calls`, `const call = calls[0]` and `const call = calls.find(…)`. */
 const firstOf = (
   node: SyntaxNode,
-): { readonly name: SyntaxNode; readonly list: SyntaxNode } | undefined => {
+): { readonly name: SyntaxNode; readonly list: string } | undefined => {
   const id = node.child('id')
   const init = node.child('init')
   if (id === undefined || init === undefined) return undefined
   const [name, ...others] = id.children('elements')
-  if (id.type === 'ArrayPattern' && name && others.length === 0) return { name, list: init }
+  if (id.type === 'ArrayPattern' && name && others.length === 0) return { name, list: init.text }
+  const { callee } = init
+  if (callee?.name === 'find' && callee.object !== undefined)
+    return { name: id, list: `${callee.object.text}.filter(${init.args[0]?.text ?? ''})` }
   const isFirst = init.raw['computed'] === true && init.child('property')?.raw['value'] === 0
-  return isFirst ? { name: id, list: init.object! } : undefined
+  return isFirst ? { name: id, list: init.object!.text } : undefined
 }
 
 // ── Pages ───────────────────────────────────────────────────────────────────
 
-/** Reads every page of a list that a tool of the project returns in pages. */
+/** Reads every page of a list that a tool or a function of the project returns in pages. */
 const allPages = operator(
   'all-pages',
   'tool',
-  (context) =>
-    symptomsOf(context, 'missing-pages').filter(({ facts }) => facts['tool'] !== undefined),
-  (source, { facts, evidence }, { steps }) => {
+  (context) => {
+    const found = symptomsOf(context, 'missing-pages').filter(
+      ({ facts }) => facts['tool'] !== undefined,
+    )
+    return found.length > 0 ? found : thrownOrWrong(context)
+  },
+  (source, { class: kind, facts, evidence }, { steps, sources }) => {
+    if (kind !== 'missing-pages')
+      return pagedFunctions(sources).flatMap((paged) => pagesOf(source, paged))
     const { tool, marker, list, value } = facts as {
       readonly [name in 'tool' | 'marker' | 'list']: string
     } & { readonly value: unknown }
@@ -398,7 +590,164 @@ const allPages = operator(
 )
 
 const PAGE_ARGUMENT =
-  /^(?:cursor|page(?:_?(?:token|number))?|offset|after|start|skip|token|continuation(?:_?token)?|next)$/i
+  /^(?:cursor|page(?:_?(?:token|number|index|no))?|offset|after|from|start(?:_?after)?|skip|token|continuation(?:_?token)?|next)$/i
+
+/** A function of the project that returns a list in pages. */
+interface PagedFunction {
+  readonly name: string
+  readonly node: SyntaxNode
+  /** Field that says that there is another page, or how many there are. */
+  readonly marker: string
+  readonly fields: readonly string[]
+  readonly argument: string
+  /** Position of the argument, or of the object with it. */
+  readonly position: number
+  readonly isInObject: boolean
+  /** Number of the first page, unless the marker is the next page. */
+  readonly first: number
+}
+
+const PAGE_COUNT = /^(?:total_?pages|pages|page_?count|num_?pages|last_?page)$/i
+const IS_MORE = /^(?:has_?|more$)/i
+
+const pagedFunctions = (sources: readonly ParsedSource[]): PagedFunction[] =>
+  sources.flatMap((source) =>
+    source.filter((node) => node.isFunction).flatMap((node): PagedFunction[] => {
+      const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name
+      const isOwn = (each: SyntaxNode): boolean => node.isAround(each.start) && each !== node
+      const returned = [
+        ...source.ofType('ReturnStatement').filter(isOwn),
+        ...(node.child('body')?.type === 'ObjectExpression' ? [node.child('body')!] : []),
+      ]
+      const fields = source
+        .ofType('ObjectProperty')
+        .filter((each) => returned.some((one) => one.isAround(each.start)))
+        .flatMap((each) => each.child('key')?.name ?? [])
+      const marker =
+        fields.find((each) => NEXT_PAGE.test(each)) ?? fields.find((each) => PAGE_COUNT.test(each))
+      const params = node.children('params').flatMap((param, position) => {
+        const plain = param.type === 'AssignmentPattern' ? param.child('left')! : param
+        const isInObject = plain.type === 'ObjectPattern'
+        const each = isInObject ? plain.children('properties') : [param]
+        return each.flatMap((part) => {
+          const value = isInObject ? part.child('value')! : part
+          const argument = isInObject ? part.child('key')?.name : plain.name
+          const initial = value.type === 'AssignmentPattern' ? value.child('right') : undefined
+          return argument !== undefined && PAGE_ARGUMENT.test(argument)
+            ? [{ argument, position, isInObject, first: numbersOf(initial)[0] ?? 1 }]
+            : []
+        })
+      })
+      const [param] = params
+      if (name === undefined || marker === undefined || param === undefined) return []
+      return [{ ...param, name, node, marker, fields }]
+    }),
+  )
+
+const callsOf = (source: ParsedSource, { name, node: declared }: PagedFunction): SyntaxNode[] =>
+  source
+    .ofType('CallExpression')
+    .filter(({ callee }) => callee?.name === name)
+    .filter((node) => declared.source !== source || !declared.isAround(node.start))
+
+function pagesOf(source: ParsedSource, paged: PagedFunction): Proposal[] {
+  const { marker, argument, position, isInObject, first, name } = paged
+  return callsOf(source, paged).flatMap((node): Proposal[] => {
+    if (node.around.some((each) => each.isLoop)) return stopsTooEarly(node, paged)
+    const isAwaited = node.parent?.type === 'AwaitExpression'
+    const declared = (isAwaited ? node.parent!.parent : node.parent)?.child('id')
+    const read = [
+      ...(declared?.propertyNames ?? []),
+      ...source
+        .ofType('MemberExpression')
+        .flatMap((each) =>
+          each.object!.text === declared?.name || each.object!.isAround(node.start)
+            ? (each.name ?? [])
+            : [],
+        ),
+    ]
+    const list = read.find((each) => paged.fields.includes(each) && each !== marker)
+    if (list === undefined || read.includes(marker)) return []
+    const { args } = node
+    const [given, start] = [args[position], numbersOf(args[position])[0] ?? first]
+    const next = PAGE_COUNT.test(marker) || IS_MORE.test(marker)
+      ? /offset|start|skip|from/i.test(argument)
+        ? 'all.length'
+        : start === 0
+          ? 'count'
+          : 'count + 1'
+      : `page${accessText(marker)}`
+    if (!isInObject && args.length < position) return []
+    const passed = isInObject
+      ? given === undefined
+        ? 'more'
+        : `{ ...${given.text}, ...more }`
+      : `more${accessText(argument)}${given === undefined ? '' : ` ?? ${given.text}`}`
+    const texts = args.map(({ text }) => text)
+    texts[position] = passed
+    const helper = allPagesText({
+      isAwaited,
+      list,
+      marker,
+      argument,
+      next,
+      ...(PAGE_COUNT.test(marker) && { more: `count < page${accessText(marker)}` }),
+    })
+    const edit = source.editWith(helper, (helperName) =>
+      node.replace(
+        `${helperName}((more${source.isTyped ? ': any' : ''}) => ${node.callee!.text}(${texts.join(', ')}))`,
+      ),
+    )
+    const why = `${name} returns its list in pages (${marker}), and only the first one is read.`
+    return [{ node, edit, title: `Read all pages of ${name}`, why }]
+  })
+}
+
+/** Conditions of a loop over pages that end it before the last one. */
+function stopsTooEarly(node: SyntaxNode, { marker, name }: PagedFunction): Proposal[] {
+  const { source } = node
+  const loop = node.around.findLast((each) => each.isLoop)!
+  const declared =
+    node.parent?.type === 'AwaitExpression' ? node.parent.parent : node.parent
+  const id = declared?.child('id') ?? declared?.child('left')
+  const taken = id?.children('properties').find((each) => each.child('key')?.name === marker)
+  const more = taken?.child('value')?.text ?? (id?.name && `${id.name}${accessText(marker)}`)
+  const why = `${name} says if there is another page (${marker}).`
+  const compared = source
+    .ofType('BinaryExpression')
+    .filter((each) => loop.isAround(each.start))
+    .map((each) => ({
+      each,
+      sign: String(each.raw['operator']),
+      left: each.child('left')!,
+      right: each.child('right')!,
+    }))
+  // A page with fewer items than the limit need not be the last one.
+  const short = compared
+    .filter(({ left, sign }) => left.name === 'length' && /^(?:[=!]==?|[<>]=?)$/.test(sign))
+    .filter(({ left, right }) => right.text !== '0' && left.object !== undefined)
+    .flatMap(({ each, sign }): Proposal[] =>
+      more === undefined || PAGE_COUNT.test(marker)
+        ? []
+        : [
+            {
+              node: each,
+              edit: each.replace(/^[=>]/.test(sign) ? more : `!${more}`),
+              title: `Continue as long as ${name} has another page`,
+              why,
+            },
+          ],
+    )
+  const last = compared
+    .filter(({ sign, right }) => sign === '<' && PAGE_COUNT.test(right.name ?? ''))
+    .map(({ each, left, right }) => ({
+      node: each,
+      edit: each.replace(`${left.text} <= ${right.text}`),
+      title: 'Read the last page, too',
+      why,
+    }))
+  return [...short, ...last]
+}
 
 const allPagesText = ({
   isAwaited,
@@ -406,16 +755,17 @@ const allPagesText = ({
   marker,
   argument,
   next,
+  more = `page${accessText(marker)}`,
 }: {
   readonly [name in 'list' | 'marker' | 'argument' | 'next']: string
-} & { readonly isAwaited: boolean }): string => `
+} & { readonly isAwaited: boolean; readonly more?: string }): string => `
 /** Answers of all pages as one. */
 ${isAwaited ? 'async ' : ''}function allPages(load⟨: (more: any) => any⟩)⟨: any⟩ {
   const first = ${isAwaited ? 'await ' : ''}load({})
   if (!Array.isArray(first?.${list})) return first
   const all = [...first.${list}]
   let page = first
-  for (let count = 1; page.${marker} && count < 1000; count++) {
+  for (let count = 1; ${more} && count < 1000; count++) {
     page = ${isAwaited ? 'await ' : ''}load({ ${objectKey(argument)}: ${next} })
     all.push(...page.${list})
   }
@@ -428,6 +778,7 @@ export const toolOperators: readonly Operator[] = [
   argumentErrorToModel,
   validateToolResult,
   serializeResult,
+  answerSkippedCall,
   answerEveryCall,
   allPages,
 ]
