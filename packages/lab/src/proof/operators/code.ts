@@ -2,6 +2,7 @@ import { isRecord, parseJson } from '@retake/tape'
 import { objectsIn } from '../answer-values.js'
 import type { ParsedSource, SourceEdit, SourceOffset, SyntaxNode } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
+import { isNumericSource } from './fields.js'
 import {
   accessText,
   LIST_METHODS,
@@ -78,12 +79,12 @@ const missingAwait = operator(
   },
   (source, { facts }, { sources, thrownAt: [at] }) => {
     const names = promiseFunctions(sources)
-    // Without a sign of a promise, only functions of the project are awaited.
+    // Without a sign of a promise, requests that nobody waits for may be meant.
     const isSeen = facts['kind'] === 'promise' || /TypeError/.test(String(facts['error']))
     const calls = source
       .ofType('CallExpression')
       .filter((node) => node.canAwait && isPromise(node, names) && isValueUsed(node))
-      .filter((node) => isSeen || names.has(node.callee!.name ?? ''))
+      .filter((node) => isSeen || !PROMISE_FUNCTIONS.test(node.callee!.text))
     const here = calls.filter(
       (node) => at?.source === source && node.line === source.lineAt(at.offset),
     )
@@ -134,6 +135,14 @@ const awaitInLists = operator(
             ? `for (const ${item} of ${object.text}) await ${called}(${item})`
             : `for (const [${index}, ${item}] of [...${object.text}].entries()) await ${called}(${item}, ${index}, ${object.text})`
         return [{ node, edit: node.parent.replace(loop), title }]
+      }
+      const [sum] = callback.children('params')
+      if (method === 'reduce' && sum?.type === 'Identifier') {
+        const edit = node.insertBefore('await ')
+        for (const use of source.ofType('Identifier'))
+          if (use.name === sum.name && callback.child('body')!.isAround(use.start))
+            edit.replace(use, `(await ${sum.name})`)
+        return [{ node, edit, title }]
       }
       const wrapper = WAITING_LISTS[method]
       if (wrapper === undefined) return []
@@ -192,8 +201,7 @@ function promiseFunctions(sources: readonly ParsedSource[]): Set<string> {
     for (const node of source.filter((each) => each.isFunction)) {
       const returned = returnedBy(node)
       const isReturned =
-        (returned?.type === 'CallExpression' &&
-          (isPromise(returned, names) || returned.callee?.name === 'then')) ||
+        (returned?.type === 'CallExpression' && isPromise(returned, names)) ||
         (returned?.type === 'NewExpression' && returned.callee?.text === 'Promise')
       if (isReturned) for (const name of named(node)) names.add(name)
     }
@@ -213,6 +221,7 @@ const isPromise = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
   const { callee } = node
   if (callee === undefined) return false
   if (names.has(callee.name ?? '') || PROMISE_FUNCTIONS.test(callee.text)) return true
+  if (callee.name === 'then' && callee.object?.type === 'CallExpression') return true
   // `items.map(async …)`: a list of promises.
   return (callee.name === 'map' && isAsync(node.args[0], names)) || isBodyRead(callee)
 }
@@ -223,7 +232,8 @@ const isAsync = (node: SyntaxNode | undefined, names: ReadonlySet<string>): bool
   if (!node.isFunction) return node.type === 'Identifier' && names.has(node.name!)
   const returned = returnedBy(node)
   return (
-    node.raw['async'] === true || (returned?.type === 'CallExpression' && isPromise(returned, names))
+    node.raw['async'] === true ||
+    (returned?.type === 'CallExpression' && isPromise(returned, names))
   )
 }
 
@@ -509,7 +519,10 @@ const readNumber = operator(
     const [hit] = context.steps.flatMap(({ step, answerText }) =>
       step.kind !== 'model'
         ? []
-        : [answerText, ...objectsIn(parseJson(answerText)).flatMap(({ value }) => Object.values(value))]
+        : [
+            answerText,
+            ...objectsIn(parseJson(answerText)).flatMap(({ value }) => Object.values(value)),
+          ]
             .filter(
               (text) =>
                 typeof text === 'string' &&
@@ -523,16 +536,51 @@ const readNumber = operator(
     const evidence = `The model wrote “${hit.text}”, which is not a plain number.`
     return [{ ...oracleSymptom(context), step: hit.step.label, evidence }]
   },
-  (source) =>
-    ['Number', 'parseFloat', 'parseInt', 'Number.parseFloat', 'Number.parseInt']
+  (source, _symptom, context) => {
+    const title = 'Read numbers with units and separators'
+    const read = ['Number', 'parseFloat', 'parseInt', 'Number.parseFloat', 'Number.parseInt']
       .flatMap((callee) => source.calls(callee))
       .filter(({ args }) => args.length > 0)
-      .slice(0, 4)
       .map((node) => ({
         node,
-        edit: source.editWith(READ_NUMBER, (name) => node.callee!.replace(name)),
-        title: 'Read numbers with units and separators',
-      })),
+        edit: source.editWith(READ_NUMBER, (name) =>
+          node.replace(`${name}(${node.args[0]!.text})`),
+        ),
+        title,
+      }))
+    // `+text`, and fields that are used as numbers.
+    const names = new Set(
+      context.steps
+        .flatMap(({ answerText }) => objectsIn(parseJson(answerText)))
+        .flatMap(({ value }) => Object.entries(value))
+        .filter(
+          ([, value]) =>
+            typeof value === 'string' && /\d/.test(value) && Number.isNaN(Number(value)),
+        )
+        .map(([name]) => name),
+    )
+    const operands = source
+      .ofType('BinaryExpression')
+      .filter(({ raw }) => /^[-*/]$/.test(String(raw['operator'])))
+      .flatMap((node) => [node.child('left')!, node.child('right')!])
+      .filter((node) => isNumericSource(node, names))
+    const signed = source
+      .ofType('UnaryExpression')
+      .filter(({ raw }) => raw['operator'] === '+')
+      .map((node) => node.child('argument')!)
+    const used = [...signed.map((node) => [node]), ...(operands.length > 0 ? [operands] : [])].map(
+      (nodes) => ({
+        node: nodes[0]!,
+        edit: source.editWith(READ_NUMBER, (name) => {
+          const edit = source.edit()
+          for (const node of nodes) edit.replace(node, `${name}(${node.text})`)
+          return edit
+        }),
+        title,
+      }),
+    )
+    return [...read, ...used].slice(0, 4)
+  },
 )
 
 const READ_NUMBER = `

@@ -53,10 +53,14 @@ const invocations = (
   const at = findSite(sources, site)
   return source
     .ofType('CallExpression')
-    .filter(({ callee }) => /^(?:invoke|stream|generateContent|sendMessage)$/.test(callee?.name ?? ''))
+    .filter(({ callee }) =>
+      /^(?:invoke|stream|generateContent|sendMessage)$/.test(callee?.name ?? ''),
+    )
     .filter((node) => at?.source !== source || node.isAround(at.offset))
     .flatMap(({ args: [prompt] }) =>
-      prompt === undefined || prompt.propertyNames.some((name) => PROMPTS.test(name)) ? [] : [prompt],
+      prompt === undefined || prompt.propertyNames.some((name) => PROMPTS.test(name))
+        ? []
+        : [prompt],
     )
 }
 
@@ -148,8 +152,7 @@ const systemParameter = operator(
       const request = node.parent!
       // Only the new SDK has the model and its settings in one object.
       const isSettings =
-        request.propertyNames.includes('model') &&
-        request.parent?.callee?.text !== 'JSON.stringify'
+        request.propertyNames.includes('model') && request.parent?.callee?.text !== 'JSON.stringify'
       const field = isSettings ? 'config' : 'systemInstruction'
       return {
         node,

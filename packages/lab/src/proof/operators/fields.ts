@@ -602,7 +602,9 @@ function firstItems(source: ParsedSource): FirstItem[] {
     const [item, ...others] = pattern.children('elements')
     const list = pattern.parent?.child('init')
     if (item === undefined || others.length > 0 || list === undefined) return []
-    return [{ node: list, list, names: [...item.propertyNames, ...readFrom(item.name)], isPattern: true }]
+    return [
+      { node: list, list, names: [...item.propertyNames, ...readFrom(item.name)], isPattern: true },
+    ]
   })
   return [...single, ...patterns].filter(({ list }) => !/\bawait\b/.test(list.text))
 }
@@ -619,12 +621,19 @@ const numberFromText = operator(
     const names = numericTextNames(context)
     const operands = source
       .ofType('BinaryExpression', 'AssignmentExpression')
-      .filter((node) => /^(?:\+=?|[<>]=?)$/.test(String(node.raw['operator'])) && !joinsText(node))
+      .filter((node) => {
+        const sign = String(node.raw['operator'])
+        if (/^[!=]==$/.test(sign))
+          return [node.child('left'), node.child('right')].some(
+            (each) => each?.type === 'NumericLiteral',
+          )
+        return /^(?:\+=?|[<>]=?)$/.test(sign) && !joinsText(node)
+      })
       .flatMap((node) => {
         const isAssigned = node.type === 'AssignmentExpression'
         return [...(isAssigned ? [] : [node.child('left')!]), node.child('right')!]
       })
-      .filter((node) => isNumericSource(node, names))
+      .filter((node) => isNumericSource(node, names) || isSummed(node))
     const texts = [...new Set(operands.map(({ text }) => text))]
     const convert = (nodes: readonly SyntaxNode[]): SourceEdit => {
       const edit = source.edit()
@@ -648,31 +657,44 @@ const numberFromText = operator(
 
 /** Names of fields and arguments whose values are numbers as text. */
 const numericTextNames = (context: OperatorContext): Set<string> =>
-  new Set(
-    answerRoots(context)
+  new Set([
+    ...answerRoots(context)
       .flatMap((root) => objectsIn(root))
       .flatMap(({ value }) =>
         Object.entries(value).flatMap(([name, member]) => (isNumericText(member) ? [name] : [])),
       ),
-  )
+    ...(context.steps.some(({ answerText }) => isNumericText(answerText.trim()))
+      ? ['content', 'text', 'output_text']
+      : []),
+  ])
 
-/** True if a chain of `+` contains text, so that joining is meant. */
+/** True if `+` joins a text, so that this is meant. Only its left side is evaluated before. */
 function joinsText(node: SyntaxNode): boolean {
-  const parts = (each: SyntaxNode | undefined): SyntaxNode[] =>
-    each?.type === 'BinaryExpression' && each.raw['operator'] === '+'
-      ? [...parts(each.child('left')), ...parts(each.child('right'))]
-      : each === undefined
-        ? []
-        : [each]
-  const isJoined = (each: SyntaxNode | undefined): boolean =>
-    each?.type === 'BinaryExpression' && each.raw['operator'] === '+'
-  let outermost = node
-  while (isJoined(outermost.parent)) outermost = outermost.parent!
-  const chain = parts(node.type === 'AssignmentExpression' ? node.child('right') : outermost)
-  return chain.some(({ type }) => type === 'StringLiteral' || type === 'TemplateLiteral')
+  const isText = (each: SyntaxNode | undefined): boolean =>
+    each?.type === 'StringLiteral' ||
+    each?.type === 'TemplateLiteral' ||
+    (each?.type === 'BinaryExpression' && each.raw['operator'] === '+' && joinsText(each))
+  return (
+    (node.type !== 'AssignmentExpression' && isText(node.child('left'))) ||
+    isText(node.child('right'))
+  )
 }
 
-const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
+/** The second parameter of `reduce((sum, each) => sum + each, 0)`. */
+const isSummed = (node: SyntaxNode): boolean => {
+  const { parent, functionAround: callback } = node
+  const [sum, each, ...others] = callback?.children('params') ?? []
+  const [, initial] = callback?.parent?.callee?.name === 'reduce' ? callback.parent.args : []
+  return (
+    initial?.type === 'NumericLiteral' &&
+    others.length === 0 &&
+    node.type === 'Identifier' &&
+    node.name === each?.name &&
+    parent?.child('left')?.name === sum?.name
+  )
+}
+
+export const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
   if (/^process\.(?:argv\[\d+\]|env\.\w+)$/.test(node.text)) return true
   const name = fieldName(node)
   if (name === undefined) return false
@@ -680,6 +702,14 @@ const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean 
   if (node.type !== 'Identifier') return false
   const init = declaredBy(node)?.child('init')
   if (init !== undefined) return isNumericSource(init, names)
+  const isPart = node.source
+    .ofType('ArrayPattern')
+    .some(
+      (pattern) =>
+        pattern.children('elements').some((each) => each.name === name) &&
+        /^process\.argv\b|\.(?:split|match|exec)\(/.test(pattern.parent?.child('init')?.text ?? ''),
+    )
+  if (isPart) return true
   // A destructured field or parameter.
   const isDestructured = node.source
     .ofType('ObjectPattern')

@@ -246,7 +246,8 @@ const limitConcurrency = operator(
       const calls = node.args[0]?.children('elements') ?? []
       if (!node.canAwait || calls.length < 2 || node.callee!.name === 'allSettled') return []
       const edit = source.edit()
-      for (const each of calls) if (each.type === 'CallExpression') edit.insert(each.start, 'await ')
+      for (const each of calls)
+        if (each.type === 'CallExpression') edit.insert(each.start, 'await ')
       return [{ node, edit, title: 'Send requests one at a time' }]
     })
     const batches = source

@@ -167,6 +167,45 @@ function withKey(node: SyntaxNode): Proposal[] {
   return [{ node, edit, title: 'Send one idempotency key with every attempt of the write' }]
 }
 
+/** Makes a function that records a write, and may then fail, return the result of an equal one. */
+const recordOnce = operator(
+  'record-once',
+  'policy',
+  (context) => [symptomsOf(context, 'exception')[0] ?? oracleSymptom(context)],
+  (source, { evidence }) =>
+    source
+      .filter((node) => node.isFunction && node.child('body')?.type === 'BlockStatement')
+      .flatMap((node): Proposal[] => {
+        const statements = node.child('body')!.children('body')
+        const at = statements.findIndex((each) => each.child('expression')?.callee?.name === 'push')
+        const { callee, args: [entry] = [] } = statements[at]?.child('expression') ?? {}
+        const list = callee?.object
+        const result = statements.at(-1)?.child('argument')
+        const later = statements.slice(at + 1)
+        const isLost = later.some((each) => /\bthrow\b/.test(each.text))
+        const isLocal = source
+          .ofType('VariableDeclarator')
+          .some((each) => each.functionAround === node && each.child('id')?.name === list?.name)
+        if (entry === undefined || list?.type !== 'Identifier' || isLocal || !isLost) return []
+        if (statements.at(-1)?.type !== 'ReturnStatement') return []
+        const needs = later
+          .flatMap((each) => each.children('declarations'))
+          .some((each) => new RegExp(`\\b${each.child('id')!.text}\\b`).test(result?.text ?? ''))
+        if (needs) return []
+        const push = statements[at]!
+        const key = source.freeName('written')
+        const check = `const ${key} = JSON.stringify(${entry.text})\n${push.indent}if (${list.text}.some((each) => JSON.stringify(each) === ${key})) return ${result?.text ?? ''}\n${push.indent}`
+        return [
+          {
+            node: push,
+            edit: push.insertBefore(check),
+            title: `Write to \`${list.text}\` once`,
+            why: `${evidence} An error after the write makes callers repeat it.`,
+          },
+        ]
+      }),
+)
+
 /** Answers a repeated call with a hint instead of the same result again. */
 const loopBreaker = operator(
   'loop-breaker',
@@ -399,6 +438,7 @@ const literal = (value: unknown, source: ParsedSource): string => {
 export const policyOperators: readonly Operator[] = [
   deduplicateWrites,
   writeOnce,
+  recordOnce,
   loopBreaker,
   budgetStop,
   guardRule,

@@ -316,7 +316,12 @@ const answerSkippedCall = operator(
       const handler = caught?.child('handler')
       const body = handler?.child('body')
       const proposals: Proposal[] = []
-      if (caught !== undefined && handler !== undefined && body !== undefined && !isAnswered(body)) {
+      if (
+        caught !== undefined &&
+        handler !== undefined &&
+        body !== undefined &&
+        !isAnswered(body)
+      ) {
         const write = errorAnswer(answer, caught.child('block')!.children('body'))
         const param = handler.child('param')
         const edit = source.edit()
@@ -612,36 +617,39 @@ const IS_MORE = /^(?:has_?|more$)/i
 
 const pagedFunctions = (sources: readonly ParsedSource[]): PagedFunction[] =>
   sources.flatMap((source) =>
-    source.filter((node) => node.isFunction).flatMap((node): PagedFunction[] => {
-      const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name
-      const isOwn = (each: SyntaxNode): boolean => node.isAround(each.start) && each !== node
-      const returned = [
-        ...source.ofType('ReturnStatement').filter(isOwn),
-        ...(node.child('body')?.type === 'ObjectExpression' ? [node.child('body')!] : []),
-      ]
-      const fields = source
-        .ofType('ObjectProperty')
-        .filter((each) => returned.some((one) => one.isAround(each.start)))
-        .flatMap((each) => each.child('key')?.name ?? [])
-      const marker =
-        fields.find((each) => NEXT_PAGE.test(each)) ?? fields.find((each) => PAGE_COUNT.test(each))
-      const params = node.children('params').flatMap((param, position) => {
-        const plain = param.type === 'AssignmentPattern' ? param.child('left')! : param
-        const isInObject = plain.type === 'ObjectPattern'
-        const each = isInObject ? plain.children('properties') : [param]
-        return each.flatMap((part) => {
-          const value = isInObject ? part.child('value')! : part
-          const argument = isInObject ? part.child('key')?.name : plain.name
-          const initial = value.type === 'AssignmentPattern' ? value.child('right') : undefined
-          return argument !== undefined && PAGE_ARGUMENT.test(argument)
-            ? [{ argument, position, isInObject, first: numbersOf(initial)[0] ?? 1 }]
-            : []
+    source
+      .filter((node) => node.isFunction)
+      .flatMap((node): PagedFunction[] => {
+        const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name
+        const isOwn = (each: SyntaxNode): boolean => node.isAround(each.start) && each !== node
+        const returned = [
+          ...source.ofType('ReturnStatement').filter(isOwn),
+          ...(node.child('body')?.type === 'ObjectExpression' ? [node.child('body')!] : []),
+        ]
+        const fields = source
+          .ofType('ObjectProperty')
+          .filter((each) => returned.some((one) => one.isAround(each.start)))
+          .flatMap((each) => each.child('key')?.name ?? [])
+        const marker =
+          fields.find((each) => NEXT_PAGE.test(each)) ??
+          fields.find((each) => PAGE_COUNT.test(each))
+        const params = node.children('params').flatMap((param, position) => {
+          const plain = param.type === 'AssignmentPattern' ? param.child('left')! : param
+          const isInObject = plain.type === 'ObjectPattern'
+          const each = isInObject ? plain.children('properties') : [param]
+          return each.flatMap((part) => {
+            const value = isInObject ? part.child('value')! : part
+            const argument = isInObject ? part.child('key')?.name : plain.name
+            const initial = value.type === 'AssignmentPattern' ? value.child('right') : undefined
+            return argument !== undefined && PAGE_ARGUMENT.test(argument)
+              ? [{ argument, position, isInObject, first: numbersOf(initial)[0] ?? 1 }]
+              : []
+          })
         })
-      })
-      const [param] = params
-      if (name === undefined || marker === undefined || param === undefined) return []
-      return [{ ...param, name, node, marker, fields }]
-    }),
+        const [param] = params
+        if (name === undefined || marker === undefined || param === undefined) return []
+        return [{ ...param, name, node, marker, fields }]
+      }),
   )
 
 const callsOf = (source: ParsedSource, { name, node: declared }: PagedFunction): SyntaxNode[] =>
@@ -655,7 +663,7 @@ function pagesOf(source: ParsedSource, paged: PagedFunction): Proposal[] {
   return callsOf(source, paged).flatMap((node): Proposal[] => {
     if (node.around.some((each) => each.isLoop)) return stopsTooEarly(node, paged)
     const isAwaited = node.parent?.type === 'AwaitExpression'
-    const declared = (isAwaited ? node.parent!.parent : node.parent)?.child('id')
+    const declared = (isAwaited ? node.parent.parent : node.parent)?.child('id')
     const read = [
       ...(declared?.propertyNames ?? []),
       ...source
@@ -670,13 +678,14 @@ function pagesOf(source: ParsedSource, paged: PagedFunction): Proposal[] {
     if (list === undefined || read.includes(marker)) return []
     const { args } = node
     const [given, start] = [args[position], numbersOf(args[position])[0] ?? first]
-    const next = PAGE_COUNT.test(marker) || IS_MORE.test(marker)
-      ? /offset|start|skip|from/i.test(argument)
-        ? 'all.length'
-        : start === 0
-          ? 'count'
-          : 'count + 1'
-      : `page${accessText(marker)}`
+    const next =
+      PAGE_COUNT.test(marker) || IS_MORE.test(marker)
+        ? /offset|start|skip|from/i.test(argument)
+          ? 'all.length'
+          : start === 0
+            ? 'count'
+            : 'count + 1'
+        : `page${accessText(marker)}`
     if (!isInObject && args.length < position) return []
     const passed = isInObject
       ? given === undefined
@@ -707,8 +716,7 @@ function pagesOf(source: ParsedSource, paged: PagedFunction): Proposal[] {
 function stopsTooEarly(node: SyntaxNode, { marker, name }: PagedFunction): Proposal[] {
   const { source } = node
   const loop = node.around.findLast((each) => each.isLoop)!
-  const declared =
-    node.parent?.type === 'AwaitExpression' ? node.parent.parent : node.parent
+  const declared = node.parent?.type === 'AwaitExpression' ? node.parent.parent : node.parent
   const id = declared?.child('id') ?? declared?.child('left')
   const taken = id?.children('properties').find((each) => each.child('key')?.name === marker)
   const more = taken?.child('value')?.text ?? (id?.name && `${id.name}${accessText(marker)}`)
@@ -726,18 +734,15 @@ function stopsTooEarly(node: SyntaxNode, { marker, name }: PagedFunction): Propo
   const short = compared
     .filter(({ left, sign }) => left.name === 'length' && /^(?:[=!]==?|[<>]=?)$/.test(sign))
     .filter(({ left, right }) => right.text !== '0' && left.object !== undefined)
-    .flatMap(({ each, sign }): Proposal[] =>
-      more === undefined || PAGE_COUNT.test(marker)
-        ? []
-        : [
-            {
-              node: each,
-              edit: each.replace(/^[=>]/.test(sign) ? more : `!${more}`),
-              title: `Continue as long as ${name} has another page`,
-              why,
-            },
-          ],
-    )
+    .flatMap(({ each, sign }): Proposal[] => {
+      if (more === undefined || PAGE_COUNT.test(marker)) return []
+      const choice = each.parent?.type === 'ConditionalExpression' ? each.parent : undefined
+      const isNext = choice?.child('consequent')?.text === more
+      const edit = isNext
+        ? choice!.replace(more)
+        : each.replace(/^[=>]/.test(sign) ? more : `!${more}`)
+      return [{ node: each, edit, title: `Continue as long as ${name} has another page`, why }]
+    })
   const last = compared
     .filter(({ sign, right }) => sign === '<' && PAGE_COUNT.test(right.name ?? ''))
     .map(({ each, left, right }) => ({
