@@ -636,7 +636,7 @@ const isIdentifier = (value: string): boolean =>
 
 // ── Repetition ──────────────────────────────────────────────────────────────
 
-const WRITING =
+export const WRITING =
   /(?:^|[_\-.]|\b)(?:create|send|add|book|pay|charge|refund|transfer|delete|remove|cancel|insert|update|write|post|put|submit|order|email|notify|issue|place|reserve|withdraw|deposit)/i
 
 const REPEATED = 3
@@ -878,16 +878,17 @@ const differenceSymptoms = (
 
 // ── Untrusted text ──────────────────────────────────────────────────────────
 
-/** What a text may tell a model to ignore, in the languages that such texts are seen in. */
+/** What a text tells a model to ignore, in the languages of such texts. */
 const INSTRUCTIONS =
-  '(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|commands?|anweisung(?:en)?|auftrag|aufträge|vorgaben?|regeln|consignes?|règles|instrucciones|reglas|istruzioni|regole)'
+  '(?:instructions?|prompts?|rules|guidelines|directives|anweisung(?:en)?|auftrag|vorgaben|regeln|consignes|règles|instrucciones|reglas|istruzioni|regole)'
+/** An imperative: others may have ignored instructions of the author. */
 const IGNORE =
-  '(?:ignor\\w*|disregard\\w*|forget|overrid\\w*|bypass|skip|do not follow|stop following|vergiss|vergessen|missachte\\w*|oublie\\w*|olvid\\w*|dimentica\\w*)'
+  '(?:ignore|disregard|forget|override|bypass|do not follow|stop following|vergiss|ignorier|missachte|ignorez|oubliez|oublie|ignora|olvida|dimentica)'
 
 /** The most blatant phrases, which no honest document contains. */
 const ORDER = new RegExp(
-  `\\b${IGNORE}\\b[^.!?\\n]{0,40}\\b${INSTRUCTIONS}(?!\\w)|\\b${INSTRUCTIONS}\\b[^.!?\\n]{0,20}\\b(?:ignorieren|vergessen|missachten)\\b`,
-  'i',
+  String.raw`\b${IGNORE}\b(?:(?!\b(?:my|our|his|her|their|mes|nos)\b)[^.!?\n]){0,40}?\b${INSTRUCTIONS}(?!\p{L})|\b${INSTRUCTIONS} (?:zu )?(?:ignorieren|vergessen|missachten)(?!\p{L})`,
+  'iu',
 )
 
 /** Phrases that address a model rather than state facts. */
@@ -896,15 +897,15 @@ export const INJECTION = new RegExp(
     ORDER.source,
     String.raw`\b${IGNORE} (?:all |any |the )*(?:previous|prior|above|earlier)`,
     String.raw`\b(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model|llm)\b`,
-    String.raw`\b(?:you|the assistant|the agent|the ai|the model) must (?:now |immediately |always |only )*(?:call|send|transfer|forward|use|delete|run|pay|reply|email|answer|say|rate|give|approve|output|write)`,
-    String.raw`\bnew (?:instructions?|task|orders)\b\W`,
-    String.raw`\bsystem ?(?:message|prompt|note|override|update)`,
-    String.raw`\b(?:assistants?|agents?|ai|llm|chatbots?)\s*[:,]\s*(?:please |kindly |now )*[a-z]+`,
-    String.raw`\b(?:as an?|dear|hey|attention|to (?:the|any|all)|if you are an?) (?:ai|llm|assistant|agent|language model|chatbot)s?\b`,
-    String.raw`\bals (?:ki|assistent|sprachmodell)\b|\ben tant qu['’]ia\b|\bcomo ia\b`,
+    String.raw`\b(?:you|the assistant|the agent|the ai|the model) must (?:now |immediately |always |only )*(?:call|send|transfer|forward|use|delete|run|pay|reply|email|answer|say|rate|give|approve)`,
+    String.raw`\bnew (?:instructions?|task)\s*:`,
+    String.raw`\bsystem ?(?:message|prompt|note|override)`,
+    String.raw`\b(?:assistants?|agents?|ai|llm|chatbots?)\s*[:,]\s*(?:please |kindly |now |you must )*(?:call|send|forward|transfer|use|delete|run|pay|email|mail|ignore|say|rate|give|answer|reply|approve|recommend|mark|set|write)`,
+    String.raw`\b(?:as an?|dear|hey|attention|to (?:the|any|all)|if you are an?) (?:ai|llm|language model|chatbot)s?\b`,
+    String.raw`\bals (?:ki|sprachmodell)\b|\ben tant qu['’]ia\b|\bcomo ia\b`,
     String.raw`<\/?(?:system|instructions?)>|\[(?:system|inst)\]`,
   ].join('|'),
-  'i',
+  'iu',
 )
 
 /**

@@ -370,7 +370,7 @@ const withoutInstructions = (action: unknown): string => {
   return `
 /** Removes sentences that address a model: tool results are data, not instructions. */
 function withoutInstructions(result⟨: any⟩) {
-  const orders = new RegExp(${JSON.stringify(orders)}, 'i')
+  const orders = new RegExp(${JSON.stringify(orders)}, 'iu')
   const checked = (sentence⟨: string⟩) => (orders.test(sentence) ? '[removed]' : sentence)
   return typeof result === 'string' ? result.replace(/[^.!?\\n]+[.!?]?/g, checked) : result
 }`

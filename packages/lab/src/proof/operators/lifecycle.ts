@@ -87,10 +87,9 @@ const modelFallback = operator(
       )
     const models = new Set([...answered, ...mentioned, ...known.slice(0, 1)])
     models.delete(missing)
-    // A small model is no replacement for a large one, but a last resort.
-    const others = [...models]
-      .toSorted((left, right) => sizeGap(left, missing) - sizeGap(right, missing))
-      .slice(0, 3)
+    // A small model cannot replace a large one.
+    const sameSize = [...models].filter((model) => SMALL.test(model) === SMALL.test(missing))
+    const others = (sameSize.length > 0 ? sameSize : [...models]).slice(0, 3)
     return source
       .ofType('StringLiteral')
       .filter(({ name }) => name === missing)
@@ -106,9 +105,6 @@ const modelFallback = operator(
 
 /** Words in names of models that are smaller than others of their family. */
 const SMALL = /mini|nano|lite|haiku|flash|small|instant|tiny|[-_](?:[1-9]|1\d)b\b/i
-
-const sizeGap = (left: string, right: string): number =>
-  Number(SMALL.test(left) !== SMALL.test(right))
 
 const sharedPrefix = (left: string, right: string): number => {
   let length = 0

@@ -332,7 +332,7 @@ const lastChunk = pitfall('last-chunk', 'The last chunk may have fewer items.', 
     if (!isSum && !isRest) return []
     const [index, length] = [
       isSum ? left.child('left')! : left!,
-      isRest ? right.child('left')! : right!,
+      isRest ? right.child('left')! : right,
     ]
     const edit = test!.replace(`${index.text} < ${length.text}`)
     return [{ node: loop, edit, title: 'Read the last chunk, too' }]
@@ -962,7 +962,7 @@ const wholeCacheKey = pitfall(
         const inner = node.functionAround
         if (inner === undefined || key === undefined) return []
         const params = paramNames(inner).filter((name) => name !== '')
-        const [rest] = inner.children('params').filter(({ type }) => type === 'RestElement')
+        const rest = inner.children('params').find(({ type }) => type === 'RestElement')
         const init = source
           .ofType('VariableDeclarator')
           .find((each) => inner.isAround(each.start) && each.child('id')?.name === key.name)

@@ -1,7 +1,7 @@
 import type { FileEdit, SourceFile } from '../candidates.js'
 import { isVariantName } from '../answer-values.js'
 import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '../source-text.js'
-import type { Symptom } from '../symptoms.js'
+import { type Symptom, WRITING } from '../symptoms.js'
 import {
   candidateOf,
   objectKey,
@@ -167,14 +167,35 @@ function withKey(node: SyntaxNode): Proposal[] {
   return [{ node, edit, title: 'Send one idempotency key with every attempt of the write' }]
 }
 
+/** True if a function is called in a loop that continues after errors, or where a name says so. */
+const isRepeated = (name: string, sources: readonly ParsedSource[]): boolean =>
+  sources
+    .flatMap((source) => source.ofType('CallExpression'))
+    .filter(({ callee }) => callee?.name === name)
+    .some(({ around, start }) =>
+      around.some(
+        (each) =>
+          /retr(?:y|ie)|attempt|tries/i.test(each.callee?.text ?? '') ||
+          (each.type === 'TryStatement' &&
+            each.child('block')!.isAround(start) &&
+            each.around.some((outer) => outer.isLoop)),
+      ),
+    )
+
 /** Makes a function that records a write, and may then fail, return the result of an equal one. */
 const recordOnce = operator(
   'record-once',
   'policy',
   (context) => [symptomsOf(context, 'exception')[0] ?? oracleSymptom(context)],
-  (source, { evidence }) =>
+  (source, { evidence }, { sources }) =>
     source
       .filter((node) => node.isFunction && node.child('body')?.type === 'BlockStatement')
+      .filter((node) => {
+        const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name ?? ''
+        return (
+          WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2')) && isRepeated(name, sources)
+        )
+      })
       .flatMap((node): Proposal[] => {
         const statements = node.child('body')!.children('body')
         const at = statements.findIndex((each) => each.child('expression')?.callee?.name === 'push')

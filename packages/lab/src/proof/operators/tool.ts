@@ -739,7 +739,7 @@ function stopsTooEarly(node: SyntaxNode, { marker, name }: PagedFunction): Propo
       const choice = each.parent?.type === 'ConditionalExpression' ? each.parent : undefined
       const isNext = choice?.child('consequent')?.text === more
       const edit = isNext
-        ? choice!.replace(more)
+        ? choice.replace(more)
         : each.replace(/^[=>]/.test(sign) ? more : `!${more}`)
       return [{ node: each, edit, title: `Continue as long as ${name} has another page`, why }]
     })
