@@ -792,6 +792,16 @@ describe('tool', () => {
     ])
   })
 
+  test('a check that ends the loop stays outside of the loop over calls', () => {
+    const source = `for (;;) {\n  const use = content.find((part) => part.type === 'tool_use')\n  if (!use) break\n  messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, content: run(use) }] })\n  client.create({ model, messages })\n}\n`
+    const run = refused(400, 'tool_use ids were found without tool_result blocks')
+    const fix = byOperator(propose({ source, run }), 'answer-every-call')
+    expect(fix.edits[0]!.after).toContain(
+      `  const use = content.find((part) => part.type === 'tool_use')\n  if (!use) break\n  for (const use of content.filter((part) => part.type === 'tool_use')) {\n  messages.push(`,
+    )
+    expect(fix.edits[0]!.after).toContain('messages: resultsAfterCalls(messages) })')
+  })
+
   test('all pages of a list are read where only the first one was', () => {
     const run = new RunScript().tool('list_orders', {}, { orders: [1, 2], next_cursor: 'p2' }).end()
     const source =

@@ -497,10 +497,16 @@ const answerEveryCall = operator(
           const from = statements.findIndex((each) => each === declaration)
           const to = statements.findIndex((each) => each.isAround(message.start))
           if (first === undefined || declaration === undefined || from < 0 || to <= from) return []
+          // Statements that end the outer loop stay before the new one.
+          const leaving = statements.findLastIndex((each, at) => at < to && at > from && leaves(each))
+          const between = statements.slice(from + 1, leaving + 1)
+          if (between.some(({ type }) => type === 'VariableDeclaration')) return []
+          const start = `for (const ${first.name.text} of ${first.list}) {`
           const looped = (edit: SourceEdit): SourceEdit =>
-            edit
-              .replace(declaration, `for (const ${first.name.text} of ${first.list}) {`)
-              .insert(statements[to]!.end, `\n${declaration.indent}}`)
+            (leaving < 0
+              ? edit.replace(declaration, start)
+              : edit.insert(statements[leaving + 1]!.start, `${start}\n${declaration.indent}`)
+            ).insert(statements[to]!.end, `\n${declaration.indent}}`)
           const title = 'Answer every tool call, not only the first,'
           // Results in blocks belong into one message.
           const lists = conversationsIn(source)
@@ -520,6 +526,18 @@ const answerEveryCall = operator(
         }),
     ),
 )
+
+/** True if a statement may end or skip the loop around it. */
+const leaves = (statement: SyntaxNode): boolean =>
+  statement.source
+    .ofType('BreakStatement', 'ContinueStatement', 'ReturnStatement')
+    .some(
+      (node) =>
+        statement.isAround(node.start) &&
+        !node.around.some(
+          (each) => statement.isAround(each.start) && (each.isLoop || each.isFunction),
+        ),
+    )
 
 /** `const [call] = calls`, `const call = calls[0]` and `const call = calls.find(…)`. */
 const firstOf = (
