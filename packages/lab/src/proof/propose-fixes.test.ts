@@ -240,7 +240,9 @@ describe('transport', () => {
       ['const client = new OpenAI({ timeout: Math.max(60_000, isSlow ? 5 : 10) })'],
       ['const timeoutMs = Math.max(60_000, options.limit)'],
       ['fetch(url, { signal: AbortSignal.timeout(Math.max(60_000, limits.slow)) })'],
-      ['setTimeout(() => controller.abort(), Math.max(60_000, Number(process.env.WAIT ?? 300)))'],
+      [
+        'setTimeout(() => controller.abort(), Math.max(60_000, Number(process.env.WAIT ?? 300))).unref()',
+      ],
     ])
   })
 

@@ -154,15 +154,15 @@ const TIMEOUT_MS = 60_000
 
 /** Raises time limits above the duration of the recorded answer, also in expressions. */
 const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
+  const timers = source
+    .calls('setTimeout')
+    .filter(({ text }) => /abort|reject/i.test(text) || source.calls('Promise.race').length > 0)
   const calls = [
     ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
-    ...source
-      .calls('setTimeout')
-      .filter(({ text }) => /abort|reject/i.test(text) || source.calls('Promise.race').length > 0)
-      .map(
-        ({ args }) =>
-          args.find((each) => !each.isFunction && numbersOf(each).length > 0) ?? args[1],
-      ),
+    ...timers.map(
+      ({ args }) =>
+        args.find((each) => !each.isFunction && numbersOf(each).length > 0) ?? args[1],
+    ),
   ]
     .map((node) => (node?.type === 'Identifier' ? (source.constant(node.name) ?? node) : node))
     .flatMap((node) => (node === undefined ? [] : [{ node, isMs: true }]))
@@ -187,6 +187,11 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
       ? `Raise the time limit from ${node.text} to ${raised.replaceAll('_', '')}`
       : `Raise the time limit \`${node.text}\` to at least ${raised.replaceAll('_', '')}`
     const edit = node.replace(isPlain ? raised : `Math.max(${raised}, ${node.text})`)
+    // A timer that nobody clears would keep the program running.
+    if (!/clearTimeout|unref/.test(source.text))
+      for (const { args, end } of timers)
+        if (args.some((each) => each === node || source.constant(each.name) === node))
+          edit.insert(end, '.unref()')
     return [{ node, edit, title }]
   })
 })
