@@ -230,21 +230,31 @@ const caughtAnswer = (
   // A call whose only statement has an expression of its own is repaired there.
   const isDirect = first === undefined || first === sent || isDispatchOf(first, answer)
   if (isDirect || from > statements.indexOf(sent)) return undefined
-  const caught = errorAnswer(answer, statements.slice(from))
-  if (caught === undefined) return undefined
+  const to = statements.indexOf(sent)
+  const wrapped = statements.slice(from, to + 1)
+  const caught = errorAnswer(answer, wrapped)
   const { source, indent } = first
-  const last = statements.at(-1)!
+  const after = source.text.slice(sent.end, statements.at(-1)!.end)
+  if (caught === undefined || namesIn(wrapped).some((name) => isNamed(name, after))) return undefined
   const hasLines = source
     .ofType('TemplateElement')
-    .some((each) => first.start < each.start && each.end < last.end && each.text.includes('\n'))
-  const body = source.text.slice(first.start, last.end)
+    .some((each) => first.start < each.start && each.end < sent.end && each.text.includes('\n'))
+  const body = source.text.slice(first.start, sent.end)
   const inner = hasLines ? body : body.replaceAll('\n', '\n  ')
   const lines = ['try {', `  ${inner}`, '} catch (error) {', `  ${caught('error')}`, '}']
   const edit = source
     .edit()
-    .replace({ start: first.start, end: last.end }, lines.join(`\n${indent}`))
+    .replace({ start: first.start, end: sent.end }, lines.join(`\n${indent}`))
   return { node: first, edit }
 }
+
+/** Names that statements declare. */
+const namesIn = (statements: readonly SyntaxNode[]): string[] =>
+  statements
+    .flatMap((each) => each.children('declarations'))
+    .flatMap((each) => each.child('id')?.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
+
+const isNamed = (name: string, text: string): boolean => new RegExp(`\\b${name}\\b`).test(text)
 
 /** True for a declaration whose only value is the dispatch, such as `const result = run(call)`. */
 const isDispatchOf = (statement: SyntaxNode, { dispatch }: ToolAnswer): boolean => {
@@ -269,11 +279,7 @@ const errorAnswer = (
     source.text.slice(push.start, content.start),
     source.text.slice(content.end, push.end),
   ]
-  const declared = lost
-    .flatMap((each) => each.children('declarations'))
-    .flatMap((each) => each.child('id')?.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
-  if (declared.some((name) => new RegExp(`\\b${name}\\b`).test(`${before} ${after}`)))
-    return undefined
+  if (namesIn(lost).some((name) => isNamed(name, `${before} ${after}`))) return undefined
   return (error) => {
     const text = error.startsWith("'")
       ? error
@@ -339,14 +345,16 @@ const answerSkippedCall = operator(
       const write = errorAnswer(answer, [])
       const skipped = source
         .ofType('ContinueStatement')
-        .filter((node) => inLoop(node) && node.start < sent.start)
+        .filter((node) => node.around.findLast((each) => each.isLoop) === loop)
+        .filter((node) => node.start < sent.start && !isByType(node))
         .filter((node) => !isAnswered(node.parent?.type === 'BlockStatement' ? node.parent : node))
       const branch = sent.around.findLast(
         (each) =>
           each.type === 'IfStatement' &&
           inLoop(each) &&
           each.child('alternate') === undefined &&
-          each.child('consequent')!.isAround(sent.start),
+          each.child('consequent')!.isAround(sent.start) &&
+          !isByType(sent),
       )
       if (write === undefined) return proposals
       const text = write("'Error: this call was not made.'")
@@ -371,6 +379,12 @@ const answerSkippedCall = operator(
       return proposals
     }),
 )
+
+/** True in a branch for parts of an answer that are not calls of tools. */
+const isByType = ({ around }: SyntaxNode): boolean => {
+  const branch = around.findLast(({ type }) => type === 'IfStatement')
+  return /\btype\b/.test(branch?.child('test')?.text ?? '')
+}
 
 /** The field that says which call a message answers. */
 const ANSWER_ID = /tool_call_id|tool_use_id|call_id|toolUseId|toolCallId/
