@@ -380,7 +380,10 @@ function withoutInstructions(result⟨: any⟩) {
 const passMoreContext = operator(
   'add-missing-context',
   'context',
-  (context) => [...symptomsOf(context, 'missing-context'), oracleSymptom(context)].slice(0, 1),
+  (context) =>
+    symptomsOf(context, 'exception').length > 0
+      ? symptomsOf(context, 'missing-context').slice(0, 1)
+      : [...symptomsOf(context, 'missing-context'), oracleSymptom(context)].slice(0, 1),
   (source) =>
     source.ofType('CallExpression').flatMap((node): Proposal[] => {
       if (!/^(?:slice|substring|substr)$/.test(node.callee?.name ?? '')) return []

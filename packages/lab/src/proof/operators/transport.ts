@@ -160,8 +160,7 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
   const calls = [
     ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
     ...timers.map(
-      ({ args }) =>
-        args.find((each) => !each.isFunction && numbersOf(each).length > 0) ?? args[1],
+      ({ args }) => args.find((each) => !each.isFunction && numbersOf(each).length > 0) ?? args[1],
     ),
   ]
     .map((node) => (node?.type === 'Identifier' ? (source.constant(node.name) ?? node) : node))
