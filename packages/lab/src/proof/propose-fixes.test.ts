@@ -175,6 +175,11 @@ describe('transport', () => {
     const found = propose({ source, run: cut, error: jsonError })
     expect(found.map(({ operator }) => operator)).toEqual(['raise-max-tokens'])
     expect(changed(found[0]!)).toEqual(['const options = { max_tokens: 2048 }'])
+    const indirect =
+      'const limits = { brief: 9, long: 900 }\nsend({ max_tokens: limits.brief })\nsend({ max_tokens: limits.long })\nJSON.▸parse(answer)'
+    expect(propose({ source: indirect, run: cut, error: jsonError }).map(changed)).toEqual([
+      ['send({ max_tokens: Math.max(2048, limits.brief) })'],
+    ])
   })
 
   test('a client that gave up waits as long as the server asked for', () => {

@@ -2,7 +2,14 @@ import { findPrice, PRICES, type RunView } from '@retake/tape'
 import { isVariantName } from '../answer-values.js'
 import { findSite, type SyntaxNode } from '../source-text.js'
 import { leafOf, type Symptom } from '../symptoms.js'
-import { numericSettings, operator, type Operator, symptomsOf } from './operator.js'
+import {
+  numbersOf,
+  numericSettings,
+  operator,
+  type Operator,
+  settingValues,
+  symptomsOf,
+} from './operator.js'
 
 const MAX_TOKENS = /^max_?(?:output_?|completion_?|new_?)?tokens$|^num_?predict$/i
 const MIN_TOKENS = 2048
@@ -13,14 +20,20 @@ const raiseMaxTokens = operator(
   'raise-max-tokens',
   'lifecycle',
   'cut-off-answer',
-  (source, { facts: { maxTokens } }) =>
-    numericSettings(source, MAX_TOKENS)
-      .filter(({ value }) => value < MAX_TOKENS_RAISED && value === (maxTokens ?? value))
-      .map(({ node, value, name }) => {
-        const raised = Math.min(MAX_TOKENS_RAISED, Math.max(MIN_TOKENS, value * 4))
-        const title = `Raise ${name} from ${value} to ${raised}`
-        return { node, edit: node.replace(String(raised)), title }
-      }),
+  (source, { facts: { maxTokens } }) => {
+    const limit = Number(maxTokens)
+    return settingValues(source, MAX_TOKENS).flatMap(({ name, node }) => {
+      const values = numbersOf(node)
+      const value = values.includes(limit) || values.length === 0 ? limit : values[0]!
+      if (!Number.isNaN(limit) && value !== limit) return []
+      if (!(value < MAX_TOKENS_RAISED)) return []
+      const raised = Math.min(MAX_TOKENS_RAISED, Math.max(MIN_TOKENS, value * 4))
+      const isPlain = node.type === 'NumericLiteral'
+      const title = `Raise ${name} from ${isPlain ? value : node.text} to ${raised}`
+      const edit = node.replace(isPlain ? String(raised) : `Math.max(${raised}, ${node.text})`)
+      return [{ node, edit, title }]
+    })
+  },
 )
 
 /** Makes the model choose the most likely answer. */
