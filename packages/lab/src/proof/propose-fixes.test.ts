@@ -505,6 +505,21 @@ describe('policy', () => {
     ])
   })
 
+  test('a write without a function of its own is made once, too', () => {
+    const run = new RunScript().tool('pay', { amount: 4 }, 'ok').tool('pay', { amount: 4 }, 'ok')
+    const source =
+      "while (more) {\n  for (const call of calls) {\n    paid.push(call.input.amount)\n    results.push({ type: 'tool_result', tool_use_id: call.id, content: 'paid' })\n  }\n}\n"
+    expect(changed(byOperator(propose({ source, run }), 'de-duplicate-writes'))).toEqual([
+      'const finishedWrites = new Set()',
+      'const write = JSON.stringify({ ...call, id: undefined, call_id: undefined })',
+      'if (finishedWrites.has(write)) {',
+      "results.push({ type: 'tool_result', tool_use_id: call.id, content: 'This call was made before.' })",
+      'continue',
+      '}',
+      `if (write.includes('"name":"pay"')) finishedWrites.add(write)`,
+    ])
+  })
+
   test('a call that was made once is not made again, also if its answer was lost', async () => {
     const run = new RunScript().tool('pay', { amount: 4 }, 'ok').tool('pay', { amount: 4 }, 'ok')
     const once = addedFunction(
@@ -783,7 +798,7 @@ describe('tool', () => {
   test('a tool that returns nothing says so', () => {
     const run = new RunScript().tool('lookup', { id: 1 }, null)
     expect(changed(byOperator(propose({ source: LOOP, run }), 'validate-tool-result'))[0]).toBe(
-      "const result = ((await handlers[call.function.name](args)) ?? { error: 'The tool returned no result.' })",
+      'const result = orNoResult(await handlers[call.function.name](args))',
     )
   })
 

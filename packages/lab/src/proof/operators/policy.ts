@@ -13,6 +13,7 @@ import {
   symptomsOf,
 } from './operator.js'
 import { outermostLoop, statementAround, toolAnswers } from './tool-loop.js'
+import { errorAnswer } from './tool.js'
 
 /** Calls that run tools. `key` is an expression that has the same value for equal calls. */
 const dispatches = (source: ParsedSource) =>
@@ -35,8 +36,9 @@ const deduplicateWrites = operator(
   'de-duplicate-writes',
   'policy',
   (context) => symptomsOf(context, 'repeated-call').filter(({ facts }) => facts['writes'] === true),
-  (source, { facts }) =>
-    dispatches(source).map(({ node, tool, key, declare }) => ({
+  (source, { facts }) => [
+    ...writesInPlace(source, String(facts['tool'])),
+    ...dispatches(source).map(({ node, tool, key, declare }) => ({
       node,
       edit: source.editWith(ONLY_ONCE, (name) => {
         const store = source.freeName('finishedWrites')
@@ -49,7 +51,33 @@ const deduplicateWrites = operator(
       }),
       title: `Run ${String(facts['tool'])} once for the same arguments`,
     })),
+  ],
 )
+
+/** The same for statements in a loop over calls, where no function runs the tool. */
+const writesInPlace = (source: ParsedSource, tool: string): Proposal[] =>
+  toolAnswers(source).flatMap((answer): Proposal[] => {
+    const loop = answer.message.around.findLast((each) => each.isLoop)
+    const call = loop?.child('left')?.children('declarations')[0]?.child('id')
+    const [first] = loop?.child('body')?.children('body') ?? []
+    const write = errorAnswer(answer, [])
+    if (answer.dispatch !== undefined || loop === undefined || first === undefined) return []
+    if (call?.type !== 'Identifier' || write === undefined) return []
+    const [store, key] = ['finishedWrites', 'write'].map((name) => source.freeName(name))
+    const lines = [
+      `const ${key} = JSON.stringify({ ...${call.text}, id: undefined, call_id: undefined })`,
+      `if (${store}.has(${key})) {`,
+      `  ${write("'This call was made before.'")}`,
+      '  continue',
+      '}',
+      `if (${key}.includes('"name":${JSON.stringify(tool)}')) ${store}.add(${key})`,
+    ]
+    const outer = outermostLoop(answer.message) ?? loop
+    const edit = first
+      .insertBefore(`${lines.join(`\n${first.indent}`)}\n${first.indent}`)
+      .insert(outer.start, `const ${store} = new Set()\n${outer.indent}`)
+    return [{ node: loop, edit, title: `Run ${tool} once for the same arguments` }]
+  })
 
 const ONLY_ONCE = `
 /** Runs a call once; returns the first result if the same call is made again. */

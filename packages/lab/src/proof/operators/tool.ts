@@ -265,12 +265,14 @@ const isDispatchOf = (statement: SyntaxNode, { dispatch }: ToolAnswer): boolean 
  * Writes the statement that answers a call, with an error instead of a result; undefined if it needs
  * variables that `lost` statements declare.
  */
-const errorAnswer = (
+export const errorAnswer = (
   { message, content, isShorthand, isText }: ToolAnswer,
   lost: readonly SyntaxNode[],
 ): ((error: string) => string) | undefined => {
   const push = message.around.findLast(({ callee }) => callee?.name === 'push')
-  if (push === undefined || push.parent?.type !== 'ExpressionStatement') return undefined
+  // A loop without a block has no statements of its own.
+  const isAlone = statementAround(message) !== push?.parent
+  if (push === undefined || isAlone) return undefined
   const { source } = message
   const [before, after] = [
     source.text.slice(push.start, content.start),
@@ -425,14 +427,13 @@ const validateToolResult = operator(
     toolAnswers(source).flatMap(({ content, isShorthand, dispatch, isText, isAwaited }) => {
       const proposals: Proposal[] = []
       const message = "'The tool returned no result.'"
-      const other = isText ? message : `{ error: ${message} }`
       const isDirect = dispatch?.parent?.type === 'AwaitExpression'
       if (dispatch !== undefined && (isDirect || !isAwaited))
         proposals.push({
           node: dispatch,
-          edit: isAwaited
-            ? dispatch.parent!.wrap('((', `) ?? ${other})`)
-            : dispatch.wrap('(', ` ?? ${other})`),
+          edit: source.editWith(orNoResult(isText ? message : `{ error: ${message} }`), (name) =>
+            (isAwaited ? dispatch.parent! : dispatch).wrap(`${name}(`, ')'),
+          ),
           title: 'Report an empty tool result to the model',
         })
       const value = content.text
@@ -446,6 +447,12 @@ const validateToolResult = operator(
       return proposals
     }),
 )
+
+const orNoResult = (other: string): string => `
+/** Result of a tool, or a note for the model that there is none. */
+function orNoResult(result⟨: any⟩)⟨: any⟩ {
+  return result ?? ${other}
+}`
 
 /** Serializes objects that reached the model as `[object Object]`. */
 const serializeResult = operator(
