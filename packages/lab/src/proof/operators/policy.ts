@@ -37,7 +37,7 @@ const deduplicateWrites = operator(
   'policy',
   (context) => symptomsOf(context, 'repeated-call').filter(({ facts }) => facts['writes'] === true),
   (source, { facts }) => [
-    ...writesInPlace(source, String(facts['tool'])),
+    ...inlineWrites(source, String(facts['tool'])),
     ...dispatches(source).map(({ node, tool, key, declare }) => ({
       node,
       edit: source.editWith(ONLY_ONCE, (name) => {
@@ -55,7 +55,7 @@ const deduplicateWrites = operator(
 )
 
 /** The same for statements in a loop over calls, where no function runs the tool. */
-const writesInPlace = (source: ParsedSource, tool: string): Proposal[] =>
+const inlineWrites = (source: ParsedSource, tool: string): Proposal[] =>
   toolAnswers(source).flatMap((answer): Proposal[] => {
     const loop = answer.message.around.findLast((each) => each.isLoop)
     const call = loop?.child('left')?.children('declarations')[0]?.child('id')
