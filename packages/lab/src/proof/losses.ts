@@ -19,6 +19,8 @@ export type Loss =
   | { readonly code: 'ITEMS_SKIPPED'; readonly at: string; readonly text: string }
   /** Another model answers, which may be weaker. */
   | { readonly code: 'MODEL_REPLACED'; readonly at: string; readonly text: string }
+  /** Parts of a text are removed that a pattern finds; it misses other wordings. */
+  | { readonly code: 'TEXT_REMOVED'; readonly at: string; readonly text: string }
   /** The change suits this run, and may do the wrong thing for others. */
   | { readonly code: FitCode; readonly at: string; readonly text: string }
 

@@ -53,6 +53,14 @@ describe('a change loses data with', () => {
   })
 })
 
+test.each([
+  ['model-fallback', 'MODEL_REPLACED'],
+  ['strip-injected-text', 'TEXT_REMOVED'],
+])('the rule %s always brings a loss', (operator, code) => {
+  const candidate = { ...change('use(a)', 'use(without(a))', { author: 'rule' }), operator }
+  expect(reviewEdit(candidate, context()).losses).toEqual([{ code, at: 'agent.mjs', text: 't' }])
+})
+
 describe('a change loses nothing with', () => {
   test.each([
     ['another source of the value', 'use(a.items)', 'use(a.items ?? a.data.items)'],

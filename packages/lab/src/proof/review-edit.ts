@@ -66,20 +66,21 @@ export function reviewEdit(candidate: FixCandidate, context: FixContext): EditRe
     losses: found
       .flatMap(({ losses }) => losses)
       .concat(
-        candidate.operator === MODEL_FALLBACK
-          ? candidate.edits.map(({ path }) => ({
-              code: 'MODEL_REPLACED',
-              at: path,
-              text: candidate.title,
-            }))
-          : [],
+        (LOSSES_OF_RULES[candidate.operator] ?? []).flatMap((code) =>
+          candidate.edits.map(({ path }) => ({ code, at: path, text: candidate.title })),
+        ),
       ),
     literals: found.flatMap(({ literals }) => literals),
   }
 }
 
-/** The rule that replaces a model that the provider no longer offers. */
-const MODEL_FALLBACK = 'model-fallback'
+/** Losses that a rule brings whatever code it writes. */
+const LOSSES_OF_RULES: Readonly<
+  Record<string, readonly ('MODEL_REPLACED' | 'TEXT_REMOVED')[] | undefined>
+> = {
+  'model-fallback': ['MODEL_REPLACED'],
+  'strip-injected-text': ['TEXT_REMOVED'],
+}
 
 function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): EditReview {
   const { path, before = '', after } = edit

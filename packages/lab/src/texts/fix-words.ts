@@ -39,6 +39,8 @@ export function lossText(loss: Loss): string {
       return `an error is ignored at ${at(loss.at, loss.text)}`
     case 'MODEL_REPLACED':
       return `another model answers at ${loss.at}, which may answer worse: ${loss.text}`
+    case 'TEXT_REMOVED':
+      return `it removes sentences that a pattern finds, and misses other wordings, at ${loss.at}`
     case 'ITEMS_SKIPPED':
       return `data is skipped at ${at(loss.at, loss.text)}`
     case 'VALUE_NAMED':
