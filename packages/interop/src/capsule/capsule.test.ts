@@ -39,11 +39,15 @@ function temporary(): string {
 const shaOf = (bytes: Uint8Array | string): string =>
   createHash('sha256').update(bytes).digest('hex')
 
+/** The tape of a process that the run started. */
+const childTape = (): Buffer => readFileSync(runWith(temporary(), {}, {}, 'run-1-3'))
+
 /** A run with its code, in `.retake` of a folder. Returns its tape. */
 function runWith(
   folder: string,
   files: Readonly<Record<string, string>> = FILES,
   more: Partial<RunDetails> = {},
+  id = 'run-1',
 ): string {
   const digests = Object.fromEntries(
     Object.entries(files).map(([name, text]) => [name, shaOf(text)]),
@@ -53,8 +57,8 @@ function runWith(
   SourceStore.besideRuns(runs).keep(
     new Map(Object.values(files).map((text) => [shaOf(text), Buffer.from(text)])),
   )
-  const file = path.join(runs, 'run-1.tape')
-  const run = { id: 'run-1', name: 'run', startedAt: 0, node: 'v20.0.0' }
+  const file = path.join(runs, `${id}.tape`)
+  const run = { id, name: 'run', startedAt: 0, node: 'v20.0.0' }
   const writer = TapeWriter.create(
     file,
     { type: 'run', scope: 'process', ...run },
@@ -305,9 +309,21 @@ test.each<[string, () => Buffer]>([
   [
     'has a wrong digest',
     () => {
-      const { tape, sources } = partsOf(ONE)
-      const files = [entry('runs/run-1.tape', 'other'), ...sources.map((each) => each.entry)]
+      const { tape, tapeEntry, sources } = partsOf(ONE)
+      const wrong = { ...tapeEntry, sha256: shaOf('other') }
+      const files = [wrong, ...sources.map((each) => each.entry)]
       return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n')
+    },
+  ],
+  [
+    'has an edited tape of a process',
+    () => {
+      const { tape, tapeEntry, sources } = partsOf(ONE)
+      const edited = childTape()
+      edited.write('X', edited.indexOf('exitCode'))
+      const child = entry('runs/run-1.children/run-1-3.tape', edited)
+      const files = [tapeEntry, ...sources.map((each) => each.entry), child]
+      return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n', edited)
     },
   ],
   [
@@ -404,6 +420,29 @@ test.each<[string, () => Buffer]>([
   writeFileSync(file, capsule())
   await expect(unpackIn(file, into)).rejects.toMatchObject({ code: 'CAPSULE_INVALID' })
   expect(filesBelow(outer)).toEqual(['hostile.retake'])
+})
+
+test('a capsule that announces too much is refused before it is unpacked', async () => {
+  const file = path.join(temporary(), 'large.retake')
+  const { tape, tapeEntry } = partsOf(ONE)
+  const large = { ...entry(`sources/${sha}`, ''), bytes: 2 ** 30 }
+  writeFileSync(file, made({ capsule: 1, run: 'run-1', files: [tapeEntry, large] }, tape))
+  await expect(unpackIn(file, temporary())).rejects.toThrow(/larger than 1 GB/)
+})
+
+test('tapes of processes that the run started are in its capsule', async () => {
+  const folder = temporary()
+  const tape = runWith(folder)
+  const children = path.join(folder, '.retake/runs/run-1.children')
+  mkdirSync(children)
+  writeFileSync(path.join(children, 'run-1-3.tape'), childTape())
+  const out = path.join(folder, 'out.retake')
+  expect(await packCapsule(tape, out, { allowsSecrets: false })).toMatchObject({ tapes: 2 })
+  const into = temporary()
+  await unpackIn(out, into)
+  expect(openTape(path.join(into, '.retake/runs/run-1.children/run-1-3.tape')).verify().ok).toBe(
+    true,
+  )
 })
 
 test.each<[string, (into: string) => void]>([

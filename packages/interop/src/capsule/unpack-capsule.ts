@@ -33,6 +33,8 @@ export interface UnpackedCapsule {
   readonly files: readonly string[]
   /** Lines whose secrets are still masked, as `file:line`. */
   readonly masked: readonly string[]
+  /** Another folder in which replays run, because it is the recorded one and on this machine. */
+  readonly replaysIn?: string
 }
 
 export interface UnpackOptions {
@@ -95,12 +97,16 @@ export async function unpackCapsule(
   )
   SourceStore.besideRuns(store.folder).keep(new Map(contents))
   plan.execute()
+  const { cwd = '' } = own.details
+  const isElsewhere =
+    existsSync(cwd) && realpathSync(cwd) !== realpathSync(path.join(into, project.cwd))
   return {
     run,
     outcome: isNew ? 'imported' : 'exists',
     folder: project.cwd,
     files: [...project.files.keys()],
     masked: maskedLines(project.files, sources),
+    ...(isElsewhere && { replaysIn: cwd }),
   }
 }
 

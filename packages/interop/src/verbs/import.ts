@@ -116,7 +116,7 @@ async function importCapsule(file: string, options: Options): Promise<number> {
     secrets: new Map(secrets),
     runs: options.text('dir'),
   })
-  const { run, outcome, folder, files, masked } = unpacked
+  const { run, outcome, folder, files, masked, replaysIn } = unpacked
   const isPackage = files.some((each) => path.posix.basename(each) === 'package.json')
   const steps = [
     isPackage && 'npm ci',
@@ -130,6 +130,11 @@ async function importCapsule(file: string, options: Options): Promise<number> {
     ...masked.map(
       (at) => `${paint('yellow', 'masked')} ${printableLine(at)} · replace it, or use --secret`,
     ),
+    ...(replaysIn === undefined
+      ? []
+      : [
+          `${paint('yellow', 'note')} replays run in the recorded folder ${printableLine(replaysIn)}`,
+        ]),
     `read the code, then: ${steps.filter((step) => step !== false).join(' && ')}`,
   ])
   return 0
