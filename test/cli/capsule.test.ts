@@ -106,6 +106,8 @@ test('a value can also be written into the imported file', async () => {
   const on = (args: readonly string[]) =>
     run(process.execPath, [cli, ...args], `${folder}-there`, {})
   await on(['import', out])
+  const masked = await on(['replay', 'last', '--trust'])
+  expect(masked.stderr).toContain('Secrets are masked in lib/shop.mjs: write their values there.')
   const file = join(`${folder}-there`, 'lib/shop.mjs')
   writeFileSync(
     file,
