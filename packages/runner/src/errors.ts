@@ -261,6 +261,30 @@ export const cliErrors = errorTable({
     `Supported formats: ${formats}.`,
     'Set the format with --from, or export the data as OTLP.',
   ],
+  CAPSULE_NOT_POSSIBLE: (run: string, file?: string) => [
+    `Run ${run} cannot be packed into a capsule.`,
+    file === undefined
+      ? 'Its tapes and its code have more than 1 GB.'
+      : `Its code includes ${fromHere(file)}, which no capsule contains: a hidden file, an installed package, a configuration of Retake, or a file on another drive.`,
+    file === undefined
+      ? 'Share it with `retake push`.'
+      : 'Move the file to another path, and record the run again.',
+  ],
+  CAPSULE_INVALID: (file: string, why: string) => [
+    `${fromHere(file)} is not a valid capsule; nothing was imported.`,
+    why,
+    'Ask for the file again.',
+  ],
+  CAPSULE_CONFLICT: (file: string, why: string) => [
+    `${fromHere(file)} is in the way; nothing was imported.`,
+    why,
+    'Import the capsule in an empty folder.',
+  ],
+  CAPSULE_SECRET_WRONG: (at: string, why: string) => [
+    `The value for ${at} does not fit; nothing was imported.`,
+    why,
+    'Check the variable, or leave out --secret and edit the file.',
+  ],
   NOTHING_IMPORTED: (file: string, why: string) => [
     `${file} contains nothing that can be imported.`,
     why,

@@ -1,4 +1,5 @@
 import { changedSources, movedHere, whyNotRunAgain } from '@retake/runner/agent'
+import { hasRecordedCode } from '@retake/runner/sources'
 import { offers } from '@retake/runner/command-line'
 import { createHash } from 'node:crypto'
 import {
@@ -27,13 +28,13 @@ import { isMarkedAlive, isRecording, type RunStore } from '@retake/runner/runs'
 import { tagsOf } from '@retake/runner/runs'
 import type { TeamClient, TeamProject } from './team-client.js'
 
-/** True if the program of a run is where it was recorded, and unchanged. */
-function isProgramUnchanged(file: string): boolean {
+/** True if the program of a run is where it was recorded, and its code was kept or is unchanged. */
+function hasProgram(file: string): boolean {
   const tape = openTape(file)
   return (
     whyNotRunAgain(tape) === undefined &&
     movedHere(tape) === undefined &&
-    changedSources(tape).length === 0
+    (hasRecordedCode(tape) || changedSources(tape).length === 0)
   )
 }
 
@@ -77,13 +78,13 @@ export async function pushRun(
   if (status === 'truncated' && isRecording(tape, run.scope))
     throw cliErrors.RUN_STILL_RECORDING(run.id)
   const parent = run.parent && path.join(path.dirname(tape), `${run.parent.run}.tape`)
-  // If the program has changed since, it is not the parent's: its jobs would differ from its tape.
+  // Without its own code, jobs of the parent would differ from its tape.
   const before =
     parent === undefined
       ? []
       : await pushRun(client, target, parent, {
           ...options,
-          withCode: options.withCode === true && isProgramUnchanged(parent),
+          withCode: options.withCode === true && hasProgram(parent),
         })
   using scratch = temporaryFolder('push')
   const archive = path.join(scratch.path, `${run.id}${CODE_SUFFIX}`)

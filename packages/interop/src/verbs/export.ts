@@ -12,10 +12,11 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type BlameFindings, eventLines, parseJson, type Tape, attempt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { plural } from '@retake/tape/present'
+import { bytesText, plural } from '@retake/tape/present'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
 import { cliErrors } from '@retake/runner/errors'
 import { version } from '@retake/runner/package-root'
+import { capsuleTapes, packCapsule } from '../capsule/pack-capsule.js'
 import { chromeTraceOf } from '../portable/chrome-trace.js'
 import { harOfRun } from '../portable/har.js'
 import { encodeSpans, type OtlpEncoding } from '../portable/otlp-encode.js'
@@ -40,11 +41,15 @@ is the default with --endpoint. \`chrome\` is for ui.perfetto.dev, \`har\` for t
 archives.
 
 Spans contain no messages, arguments or results unless you add --content. Steps of a branch that
-were served from its parent are marked as replayed, so that they do not look like new calls.`,
+were served from its parent are marked as replayed, so that they do not look like new calls.
+
+With --capsule, writes the run, the runs that it continues, and its recorded code into one file, with
+which \`retake import\` makes it replayable on another machine. Secrets in the code are masked.`,
   options: {
     '--format <format>': FORMATS.join(', '),
     '--jsonl':
       'the same as --format jsonl; `body` is JSON if the body is JSON, a string if it is text, otherwise { "base64": … }',
+    '--capsule <file>': 'write a capsule, with which others can replay the run',
     '-o, --out <file>': 'file to write (default: stdout)',
     '--endpoint <url>': 'send spans to this OTLP/HTTP receiver; /v1/traces is added to a bare host',
     '--header <name=value>...': 'header for the receiver, such as a key; repeatable',
@@ -60,8 +65,11 @@ were served from its parent are marked as replayed, so that they do not look lik
     'retake export last --format otlp-json --content -o run.json',
     'retake export last --endpoint http://localhost:4318',
     'retake export last --format chrome -o run.trace.json',
+    'retake export last --capsule refund.retake',
   ],
   async run(options, [name = '']) {
+    const capsule = options.text('capsule')
+    if (capsule !== undefined) return exportCapsule(options, name, capsule)
     const isSent = options.has('endpoint')
     const named = options.choice('format', FORMATS) ?? (options.flag('jsonl') ? 'jsonl' : undefined)
     const format = named ?? (isSent ? 'otlp-protobuf' : options.json ? 'jsonl' : undefined)
@@ -99,6 +107,26 @@ were served from its parent are marked as replayed, so that they do not look lik
     return 0
   },
 } satisfies Verb
+
+async function exportCapsule(options: Options, name: string, out: string): Promise<number> {
+  const other = ['format', 'jsonl', 'out', 'endpoint', 'content', 'attributes', 'redact'].find(
+    (each) => options.has(each),
+  )
+  if (other !== undefined)
+    throw usageError(
+      `--capsule cannot be combined with --${other}.`,
+      'A capsule has whole tapes. `retake scrub` makes a copy of a run without personal data.',
+    )
+  const file = options.store.find(name)
+  const allowsSecrets = options.flag('allow-secrets')
+  if (!allowsSecrets) refuseSecrets([...capsuleTapes(file).values()], name)
+  const packed = await packCapsule(file, out, { allowsSecrets })
+  options.print({ ...packed, file: out }, ({ paint }) => [
+    `${paint('green', 'wrote')} ${fromHere(out)} · ${plural(packed.tapes, 'tape')} · ${plural(packed.sources, 'source file')} · ${bytesText(packed.bytes)}`,
+    ...packed.masked.map((at) => `${paint('yellow', 'masked')} ${printableLine(at)}`),
+  ])
+  return 0
+}
 
 async function send(
   spans: Iterable<Span>,

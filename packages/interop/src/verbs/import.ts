@@ -6,6 +6,9 @@ import { plural } from '@retake/tape/present'
 import { nextSignal } from '@retake/runner/command-line'
 import { DIR_OPTION, type Options, PORT, usageError, type Verb } from '@retake/runner/command-line'
 import { cliErrors } from '@retake/runner/errors'
+import { shellWord } from '@retake/runner/agent'
+import { isCapsule } from '../capsule/capsule-file.js'
+import { unpackCapsule } from '../capsule/unpack-capsule.js'
 import { IMPORT_FORMATS, type ImportFormat, readChunks, readSpans } from '../portable/read-spans.js'
 import { receiveSpans } from '../portable/receive-spans.js'
 import { describeProblems, type ImportedTrace, SpanSpool } from '../portable/span-spool.js'
@@ -42,10 +45,15 @@ headers are removed.
 With --from langfuse --trace <id>, downloads the trace from the public API of Langfuse, with
 LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default: ${LANGFUSE_URL}).
 
+A capsule (\`retake export --capsule\`) is a run with its code: its files are written into the current
+folder, and it can be replayed there once you trust it. Existing files are never changed.
+
 With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
   options: {
     '--from <format>': `format of the files: ${IMPORT_FORMATS.join(', ')} (default: detected)`,
     '--trace <id>...': 'download this trace; needs --from langfuse; repeatable',
+    '--secret <file:line=VARIABLE>...':
+      'for a capsule: variable with the value of a masked secret; repeatable',
     '--listen [port]': `receive OTLP over HTTP (default port: ${OTLP_PORT})`,
     ...DIR_OPTION,
   },
@@ -54,8 +62,17 @@ With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
     'retake import --from langfuse export.jsonl.gz',
     'retake import --from langfuse --trace 5f0c1d2e',
     'retake import --listen',
+    'retake import refund.retake --secret agent.mjs:3=API_KEY',
   ],
   async run(options, files) {
+    const [capsule] = files
+    if (capsule !== undefined && files.some((file) => isCapsule(file) || CAPSULE_NAME.test(file))) {
+      if (files.length > 1)
+        throw usageError('A capsule is imported alone.', 'Import one file after the other.')
+      return importCapsule(capsule, options)
+    }
+    if (options.has('secret'))
+      throw usageError('--secret needs a capsule.', 'For example: retake import refund.retake.')
     const spool = new SpanSpool(options.store)
     try {
       if (options.has('listen')) return await listen(spool, options, files)
@@ -82,6 +99,46 @@ With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
     }
   },
 } satisfies Verb
+
+const CAPSULE_NAME = /\.retake$/
+
+async function importCapsule(file: string, options: Options): Promise<number> {
+  const secrets = options.texts('secret').map((text): [string, string] => {
+    const [, at = '', name = ''] = /^(.+:\d+)=(\w+)$/.exec(text) ?? []
+    const value = process.env[name]
+    if (value !== undefined && value !== '') return [at, value]
+    throw usageError(
+      name === '' ? `"${text}" is not a masked line.` : `The variable ${name} is not set.`,
+      'Write it as --secret agent.mjs:3=API_KEY, with the name of a variable that has the value.',
+    )
+  })
+  const unpacked = await unpackCapsule(file, process.cwd(), {
+    secrets: new Map(secrets),
+    runs: options.text('dir'),
+  })
+  const { run, outcome, folder, files, masked, replaysIn } = unpacked
+  const isPackage = files.some((each) => path.posix.basename(each) === 'package.json')
+  const steps = [
+    isPackage && 'npm ci',
+    folder !== '' && `cd ${shellWord(folder)}`,
+    `retake replay ${run}`,
+  ]
+  options.print(unpacked, ({ paint }) => [
+    outcome === 'exists'
+      ? `${paint('dim', 'known')} ${run} · was there already`
+      : `${paint('green', 'imported')} ${run} · ${plural(files.length, 'source file')}`,
+    ...masked.map(
+      (at) => `${paint('yellow', 'masked')} ${printableLine(at)} · replace it, or use --secret`,
+    ),
+    ...(replaysIn === undefined
+      ? []
+      : [
+          `${paint('yellow', 'note')} replays run in the recorded folder ${printableLine(replaysIn)}`,
+        ]),
+    `read the code, then: ${steps.filter((step) => step !== false).join(' && ')}`,
+  ])
+  return 0
+}
 
 async function importFile(
   file: string,

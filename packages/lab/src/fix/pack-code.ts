@@ -1,22 +1,33 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { movedHere } from '@retake/runner/agent'
-import { attempt } from '@retake/tape/format'
+import { attempt, type Tape } from '@retake/tape/format'
 import { cliErrors } from '@retake/runner/errors'
 import { AgentProject, SECRET_FILE, SKIPPED } from './project-copy.js'
 import { foldersUp } from '@retake/runner/package-root'
-import { secretsIn } from '@retake/runner/privacy'
+import { maskSources, secretsIn } from '@retake/runner/privacy'
+import { recordedSources } from '@retake/runner/sources'
+import { temporaryFolder } from '@retake/runner/temporary-folder'
 
 /** Packages that every worker has. */
 const OWN = /^(?:retake|@retake\/.*)$/
 const BYTES_MAX = 1024 ** 3
 
 /**
- * Packs the program of a run for workers: the project's files that git does not ignore, the modules
- * on the tape, and installed packages they need, without development dependencies. Names are
- * absolute paths without the first slash.
+ * Packs the program of a run for workers: its recorded code, with masked secrets unless
+ * `allowsSecrets`; the other files of the project that git does not ignore; and installed packages
+ * they need, without development dependencies. Names are absolute paths without the first slash.
  */
 export function packCode(file: string, archive: string, allowsSecrets: boolean): void {
   const tape = openTape(file)
@@ -26,8 +37,11 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
   const { folder } = new AgentProject(tape)
   const { code, cwd = folder } = tape.details
   const modules = Object.keys(code?.files ?? {}).map((name) => path.resolve(cwd, name))
+  using temporary = temporaryFolder('push-code')
+  const recorded = [...writeRecorded(tape, temporary.path, allowsSecrets)]
   const own = [...new Set([...projectFiles(folder), ...modules])].filter(
-    (each) => lstatSync(each, { throwIfNoEntry: false })?.isFile() === true,
+    (each) =>
+      !recorded.includes(each) && lstatSync(each, { throwIfNoEntry: false })?.isFile() === true,
   )
   const secret = allowsSecrets ? undefined : own.find((each) => secretsIn(each).length > 0)
   if (secret !== undefined)
@@ -39,19 +53,43 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
   const named = Object.keys(code?.packages ?? {})
   const roots = [folder, cwd, ...modules.map((each) => path.dirname(each))]
   const packages = neededPackages([...named, ...dependenciesOf(folder)], roots)
-  const names = [...own, ...packages].toSorted().map((each) => each.slice(1))
   const bytes = own.reduce((sum, each) => sum + lstatSync(each).size, 0)
-  if (names.length === 0 || bytes > BYTES_MAX)
+  if (own.length + recorded.length + packages.length === 0 || bytes > BYTES_MAX)
     throw cliErrors.CODE_NOT_PACKED(
       id,
-      names.length === 0 ? 'There are no files.' : 'They have more than 1 GB.',
+      bytes > BYTES_MAX ? 'They have more than 1 GB.' : 'There are no files.',
     )
-  const { status, stderr, error } = spawnSync(
-    'tar',
-    ['-czf', archive, '-C', '/', '--null', '-T', '-'],
-    { input: names.join('\0'), encoding: 'utf8' },
-  )
-  if (status !== 0) throw cliErrors.CODE_NOT_PACKED(id, (error?.message ?? stderr).trim())
+  const run = (program: string, args: readonly string[], input = ''): void => {
+    const { status, stderr, error } = spawnSync(program, args, { input, encoding: 'utf8' })
+    if (status !== 0) throw cliErrors.CODE_NOT_PACKED(id, (error?.message ?? stderr).trim())
+  }
+  const packed = path.join(temporary.path, 'code.tar')
+  const add = (from: string, files: readonly string[], mode: '-cf' | '-rf'): void =>
+    run(
+      'tar',
+      [mode, packed, '-C', from, '--null', '-T', '-'],
+      files.map((each) => each.slice(1)).join('\0'),
+    )
+  add('/', [...own, ...packages].toSorted(), '-cf')
+  if (recorded.length > 0) add(path.join(temporary.path, 'recorded'), recorded.toSorted(), '-rf')
+  run('gzip', [packed])
+  copyFileSync(`${packed}.gz`, archive)
+}
+
+/** Writes the recorded code below `folder/recorded`, and returns its paths; none if it was not kept. */
+function* writeRecorded(tape: Tape, folder: string, allowsSecrets: boolean): Generator<string> {
+  const contents = new Map<string, Buffer>()
+  for (const [file, content] of recordedSources(tape)) {
+    if (content === undefined) return
+    contents.set(file, content)
+  }
+  const masked = allowsSecrets ? undefined : maskSources(contents)
+  for (const [file, content] of contents) {
+    const target = path.join(folder, 'recorded', file)
+    mkdirSync(path.dirname(target), { recursive: true })
+    writeFileSync(target, masked?.get(file)?.bytes ?? content)
+    yield file
+  }
 }
 
 /** Files that git does not ignore; all files without git. */

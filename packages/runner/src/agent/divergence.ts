@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { attempt } from '@retake/tape/format'
 import { mismatchTexts } from '@retake/engine/errors'
 import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
@@ -178,7 +180,9 @@ export function divergenceAdvice(
       ...matcherAdvice(tape, divergence, again),
     )
   const isRecordedCode = changedCode !== undefined
-  const files = isRecordedCode ? [] : changedSources(tape, root).map(fromHere)
+  const changed = isRecordedCode ? [] : changedSources(tape, root)
+  const files = changed.map(fromHere)
+  const masked = changed.filter((file) => attempt(() => hasPlaceholder(file), false))
   const changes = [...files, ...changedPackages(tape, root)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
   const { node } = tape.run
@@ -187,6 +191,8 @@ export function divergenceAdvice(
     return linesOf(
       `Changed since the recording: ${changes.join(', ')}.`,
       node !== process.version && capitalized(versions),
+      masked.length > 0 &&
+        `Secrets are masked in ${masked.map(fromHere).join(', ')}: write their values there.`,
       'Undo the change, or record again:',
       again,
       tape.details.entry !== undefined &&
@@ -211,6 +217,10 @@ export function divergenceAdvice(
     ...(suspects.length === 0 ? lookFor(tape) : suspects.slice(0, SUSPECTS_MAX)),
   ]
 }
+
+/** True for a file from a capsule whose secrets were not supplied. */
+const hasPlaceholder = (file: string): boolean =>
+  readFileSync(file, 'utf8').includes('retake-hidden')
 
 const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>
   entry === undefined || scope === 'function'

@@ -7,6 +7,7 @@ export {
   scanFile,
   secretsIn,
 } from './find-secrets.js'
+export { lineAt, type MaskedRange, type MaskedSource, maskSources } from './mask-sources.js'
 export { maskFindings, maskStates } from './mask-states.js'
 export { rewriteLineage, splitLike, streamsOf } from './mask.js'
 export { PersonalData, type PersonalRules, withPseudonyms } from './find-personal-data.js'
