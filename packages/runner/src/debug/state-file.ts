@@ -22,9 +22,10 @@ export const stateFileOf = (tape: Pick<Tape, 'path'>): string => `${tape.path}.s
 export function capturedState(
   { location, isDirect }: Pick<Stop, 'location' | 'isDirect'>,
   state: Pick<CapturedState, 'step' | 'seq' | 'frames' | 'asyncFrames'>,
+  lineOf = sourceLine,
 ): CapturedState {
   const { step, seq, frames, asyncFrames } = state
-  const source = location && sourceLine(location)
+  const source = location && lineOf(location)
   return {
     step,
     seq,

@@ -11,7 +11,7 @@ const AROUND = 3
 
 /** The source around a location, with its line marked; empty if the file cannot be read. */
 export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Look): string[] {
-  const lines = readLines(file)
+  const lines = readLines(sourceFile(file))
   const first = Math.max(1, line - AROUND)
   const shown = lines.slice(first - 1, line + AROUND).map(withoutHidden)
   const numberWidth = String(first + shown.length - 1).length
@@ -23,13 +23,17 @@ export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Lo
   })
 }
 
-export const sourceLine = ({ file, line }: CodeLocation): string | undefined =>
-  readLines(file)
+/** `textFile`: the file that has the text of this version of the code. */
+export const sourceLine = (
+  { file, line }: CodeLocation,
+  textFile = sourceFile(file),
+): string | undefined =>
+  readLines(textFile)
     .slice(line - 1, line)
     .map(withoutHidden)[0]
 
 const readLines = (file: string): string[] =>
-  attempt(() => redactText(readFileSync(sourceFile(file), 'utf8')).split(/\r?\n/), [])
+  attempt(() => redactText(readFileSync(file, 'utf8')).split(/\r?\n/), [])
 
 export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look

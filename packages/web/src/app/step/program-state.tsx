@@ -1,3 +1,4 @@
+import { changedCodeText } from '@retake/tape/present'
 import { type KeyboardEvent, useId, useMemo, useState } from 'react'
 import type { SessionPosition } from '../../api/run-repository.js'
 import { Button, IconButton } from '../design/button.js'
@@ -79,9 +80,11 @@ export function ProgramState({ run, step, captured, live }: ProgramStateProps) {
       <Moves store={store} isBusy={phase !== 'paused'} text={debugText(debug)} />
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
-        <p className="text-sm text-warning">
-          Changed since the recording; the current lines are shown:{' '}
-          {debug.changedSources.join(', ')}
+        <p className="text-sm wrap-anywhere text-warning">
+          {debug.code === 'recorded'
+            ? changedCodeText(debug.changedSources.length)
+            : 'Changed since the recording; the current lines are shown'}
+          : {debug.changedSources.join(', ')}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}
