@@ -17,6 +17,9 @@ export function codeToShow(tape: Tape): RecordedCode | undefined {
   if (changed.length === 0) return undefined
   const code = RecordedCode.of(tape, changed)
   if (code === undefined) warnOfChangedSources(tape)
-  else process.stderr.write(`${painter(process.stderr)('yellow', 'note')}  ${changedCodeText(changed.length)}\n`)
+  else
+    process.stderr.write(
+      `${painter(process.stderr)('yellow', 'note')}  ${changedCodeText(changed.length)}\n`,
+    )
   return code
 }

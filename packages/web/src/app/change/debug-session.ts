@@ -1,4 +1,9 @@
-import type { Move, OpenedSession, SessionPosition, SessionValue } from '../../api/run-repository.js'
+import type {
+  Move,
+  OpenedSession,
+  SessionPosition,
+  SessionValue,
+} from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-source.js'
 import { explainError } from '../sources/backend-error.js'
 import type { LiveActions } from '../sources/backend.js'

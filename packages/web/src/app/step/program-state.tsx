@@ -46,6 +46,13 @@ function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
   )
 }
 
+const NAMES_MAX = 5
+
+const listed = (files: readonly string[]): string =>
+  files.length <= NAMES_MAX
+    ? files.join(', ')
+    : `${files.slice(0, NAMES_MAX).join(', ')} and ${files.length - NAMES_MAX} more`
+
 interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
 }
@@ -84,7 +91,7 @@ export function ProgramState({ run, step, captured, live }: ProgramStateProps) {
           {debug.code === 'recorded'
             ? changedCodeText(debug.changedSources.length)
             : 'Changed since the recording; the current lines are shown'}
-          : {debug.changedSources.join(', ')}
+          : {listed(debug.changedSources)}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}

@@ -149,7 +149,8 @@ class RunSession {
       )
         return this.#position
       const before = this.#state
-      this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position, this.#code) : undefined
+      this.#state =
+        position.kind === 'stop' ? await stateAt(this.#timeline, position, this.#code) : undefined
       return (this.#position = sessionPosition(position, this.#state, before))
     })
   }
