@@ -11,6 +11,7 @@ import { type BlameFindings, defined, type RunView, type Tape, attempt } from '@
 import { locate } from '@retake/tape/locate'
 import { openTape } from '@retake/tape/node'
 import { changedSources, whyNotRunAgain, requireTrust } from '@retake/runner/agent'
+import { RecordedCode } from '@retake/runner/sources'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { processOf, searchedSteps } from '../blame/process-tree.js'
 import { prepareSearch } from '../blame/read-search.js'
@@ -356,10 +357,12 @@ async function locateCause(
   if (isFinished && known.oracle === oracle.text) return { findings: known.findings }
   const { signal, onProgress, maxForks, maxUsd } = settings
   try {
+    using code = RecordedCode.ofChanged(tape)
     const search = await prepareSearch(
       tape,
       {
         oracle,
+        code,
         env: settings.env,
         runs: settings.store,
         timeoutMs: settings.timeoutMs,
