@@ -92,6 +92,25 @@ test('a divergence after an edit names the file and how to run the recorded code
   expect(stderr).toMatch(/retake replay \S+ --code recorded/)
 })
 
+test('locations and reports show the recorded lines, without keys', async () => {
+  const { folder, retake } = await folderWith(files())
+  const key = 'aB3dE6gH9jK2mN5pQ8sT1vW4'
+  const keyed = AGENT.replace('const response', `const apiKey = 'sk-${key}'; const response`)
+  writeFileSync(join(folder, 'agent.mjs'), keyed)
+  await retake(['record', 'agent.mjs'], { env: env() })
+  const before = await retake(['locate', 'last', 'Dear Ann'])
+  expect(before.stdout).not.toContain('const apiKey')
+  expect(before.stderr).toBe('')
+
+  writeFileSync(join(folder, 'agent.mjs'), `// new\n${keyed}`)
+  const located = await retake(['locate', 'last', 'Dear Ann'])
+  expect(located.stdout).toMatch(/agent\.mjs:2:\d+\n +const apiKey = 'sk-retake-hidden/)
+  expect(located.stdout).not.toContain(key)
+  const note = '1 file changed since this run; showing the recorded code\n'
+  expect(located.stderr).toContain(note)
+  expect((await retake(['report', 'last', '-o', 'report.html'])).stderr).toContain(note)
+})
+
 test('damaged or missing sources are not used, and said', async () => {
   const { folder, retake } = await folderWith(files())
   await retake(['record', 'agent.mjs'], { env: env() })

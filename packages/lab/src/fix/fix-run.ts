@@ -86,6 +86,8 @@ export interface FixOutcome {
   readonly confined: boolean
   /** Why changed tools and code that a model wrote have no sandbox here; missing if they have one. */
   readonly noSandbox?: string
+  /** Files that have changed since the run. Trials run today's code. */
+  readonly changedSources?: readonly string[]
   /** Trials run by this command; the others are from an earlier one. */
   readonly newTrials: number
   /** A run with the best fix, and the tools that ran in it because their code changed. */
@@ -284,6 +286,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       confined: trials.isConfined,
       ...(why !== undefined && { noSandbox: why }),
       newTrials: trials.runs,
+      ...(changed.length > 0 && { changedSources: changed }),
       ...(author && { model: author.report }),
       ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),
       ...(search && { search }),

@@ -17,6 +17,7 @@ export { captureStates, capturedState, readStates, stateFileOf, writeStates } fr
 export { checkExpression, runStepPrompt } from './step-prompt.js'
 export {
   locationText,
+  recordedLine,
   sourceExcerpt,
   sourceLine,
   stopJson,

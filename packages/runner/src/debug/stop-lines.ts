@@ -1,9 +1,11 @@
 import path from 'node:path'
 import type { StackFrame, Stop } from '@retake/engine/inspect'
-import { withoutHidden } from '@retake/engine/runs'
-import type { CapturedVariable, CodeLocation } from '@retake/tape'
+import { rememberHidden, withoutHidden } from '@retake/engine/runs'
+import type { CapturedVariable, CodeLocation, Tape } from '@retake/tape'
+import { fileHere, movedHere } from '../agent/source-code.js'
 import { cutTo, fromHere, type Look, printable, tableLines } from '../terminal/terminal.js'
 import { sourceFile } from '../sources/recorded-code.js'
+import { recordedSource } from '../sources/source-store.js'
 import { readFileSync } from 'node:fs'
 import { redactText, attempt } from '@retake/tape'
 
@@ -32,8 +34,21 @@ export const sourceLine = (
     .slice(line - 1, line)
     .map(withoutHidden)[0]
 
+/** The recorded line of a location such as `agent.ts:3:7`; undefined if today's file is the same. */
+export function recordedLine(tape: Tape, site: string): string | undefined {
+  const [, file = '', line] = /^(.+?):(\d+)(?::\d+)?$/.exec(site) ?? []
+  const content = recordedSource(tape, file)
+  const here = fileHere(tape.details.cwd ?? '.', file, movedHere(tape))
+  if (content === undefined || attempt(() => readFileSync(here))?.equals(content)) return undefined
+  rememberHidden(tape)
+  const text = maskedLines(content.toString())[Number(line) - 1]
+  return text === undefined ? undefined : withoutHidden(text)
+}
+
 const readLines = (file: string): string[] =>
-  attempt(() => redactText(readFileSync(file, 'utf8')).split(/\r?\n/), [])
+  attempt(() => maskedLines(readFileSync(file, 'utf8')), [])
+
+const maskedLines = (source: string): string[] => redactText(source).split(/\r?\n/)
 
 export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look

@@ -1,4 +1,4 @@
-import { capturedState, checkExpression, sourceLine, spawnProbe } from '@retake/runner/debug'
+import { capturedState, checkExpression, spawnProbe } from '@retake/runner/debug'
 import { randomUUID } from 'node:crypto'
 import type { CapturedState, Tape } from '@retake/tape'
 import { compareStates } from '../../model/state-view.js'
@@ -43,8 +43,7 @@ async function stateAt(
       frames: frames.flat(),
       asyncFrames: stack.filter(({ isAsync, isUser }) => isAsync && isUser),
     },
-    // Sessions of other runs may have copies of the same file.
-    (location) => sourceLine(location, code?.fileOf(location.file) ?? location.file),
+    code,
   )
 }
 
