@@ -115,9 +115,8 @@ test('damaged or missing sources are not used, and said', async () => {
   const { folder, retake } = await folderWith(files())
   await retake(['record', 'agent.mjs'], { env: env() })
   const store = join(folder, '.retake', 'sources')
-  const [file = ''] = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /[\da-f]{64}$/.test(name),
-  )
+  const stored = readdirSync(store, { recursive: true, encoding: 'utf8' })
+  const file = stored.find((name) => /[\da-f]{64}$/.test(name)) ?? ''
   writeFileSync(join(store, file), 'something else')
   EDITS['another prompt']?.(folder)
   const refused = await retake(['replay', 'last', '--code', 'recorded'])

@@ -18,7 +18,9 @@ import path from 'node:path'
 import { breakageText } from '../texts/breakage.js'
 import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '../search/fork-source.js'
 import { rangesText } from '../search/step-set.js'
-import type { FreeAnswer, MovedRoot, PinnedPlan } from '@retake/engine'
+import type { RetakeError } from '@retake/engine/errors'
+import type { RecordedCode } from '@retake/runner/sources'
+import type { Divergence, FreeAnswer, MovedRoot, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '@retake/runner/errors'
 import { readOutcome, type Judgement, type RunOutcome } from '@retake/runner/oracle'
 import { replayAgent } from '@retake/runner/agent'
@@ -336,7 +338,7 @@ export class ProcessForks implements ForkSource {
       const replay = { stdio: 'ignore', timeoutMs, reportsDrawSites: true, code } as const
       const { divergences, drawSites: drawn = {} } = await replayAgent(tape, replay)
       const [divergence] = divergences
-      if (divergence) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
+      if (divergence) throw agentChanged(tape, divergence, code)
       drawSites = drawn
     }
     return new ProcessForks(options, findAmbientInputs(run, steps, { drawSites, env, freesUnset }))
@@ -566,7 +568,7 @@ export class ProcessForks implements ForkSource {
     const run = await this.#pause.retrying(() => pool.run(job, this.#ended.signal))
     try {
       if (run.changed !== undefined)
-        throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
+        throw agentChanged(tape, run.changed, code)
       this.#samples.add(sampleKey, run.samples)
       this.sampled += run.sampled
       const { liveSteps, forced, assumed, tokens, costUsd } = run
@@ -618,6 +620,13 @@ export class ProcessForks implements ForkSource {
     return `${this.options.tape.run.id}.tape`
   }
 }
+
+const agentChanged = (
+  tape: Tape,
+  { summary }: Divergence,
+  code: RecordedCode | undefined,
+): RetakeError =>
+  cliErrors.BLAME_AGENT_CHANGED(tape.run.id, summary, code === undefined ? '' : ' --code recorded')
 
 /**
  * True if forks of one coalition cannot differ: nothing is live or simulated, no clock, random
