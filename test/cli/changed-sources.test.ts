@@ -37,34 +37,21 @@ const EDITS: Readonly<Record<string, (folder: string) => void>> = {
   'a deleted file': (folder) => rmSync(join(folder, 'lib.mjs')),
 }
 
-/** Edits after which today's code does the same, so that it replays. */
-const HARMLESS = new Set(['lines before it', 'code in another file'])
-
 test.each(Object.entries(EDITS))(
   'a past run is shown with its own code after %s',
-  async (name, edit) => {
+  async (_, edit) => {
     const { folder, retake } = await folderWith(files())
     const recorded = await retake(['record', 'agent.mjs'], { env: env() })
     const price = recorded.stdout.trim().split(' ').at(-1) ?? ''
     edit(folder)
     const before = readdirSync(folder).toSorted()
 
-    const isHarmless = HARMLESS.has(name)
-    const today = await retake(['replay', 'last'])
-    expect(today.code === 0).toBe(isHarmless)
+    const diverged = await retake(['replay', 'last'])
+    expect(diverged.code).not.toBe(0)
     const replayed = await retake(['replay', 'last', '--code', 'recorded'])
     expect(replayed.stderr).toContain('identical')
     expect(replayed.stderr).toMatch(/code: as recorded; changed since: .*lib\.mjs/)
     expect(replayed.code).toBe(0)
-
-    const verified = await retake(['verify', 'last'])
-    const isNamed = /: code changed since the recording: .*lib\.mjs\n/.test(verified.stderr)
-    expect(isNamed).toBe(!isHarmless)
-    expect(verified.code).toBe(isHarmless ? 0 : 3)
-    const asRecorded = await retake(['verify', 'last', '--code', 'recorded'])
-    expect(asRecorded.stderr).toMatch(/: code: as recorded; changed since: .*lib\.mjs\n/)
-    expect(asRecorded.stderr).toContain('1 replayed identically')
-    expect(asRecorded.code).toBe(0)
 
     const note = /\d files? changed since this run; showing the recorded code/
     const evaluated = await retake(['debug', 'eval', 'last', '--at', 'lib.mjs:3', 'text'])
@@ -92,41 +79,17 @@ test('a divergence after an edit names the file and how to run the recorded code
   expect(stderr).toMatch(/retake replay \S+ --code recorded/)
 })
 
-test('locations and reports show the recorded lines, without keys', async () => {
-  const { folder, retake } = await folderWith(files())
-  const key = 'aB3dE6gH9jK2mN5pQ8sT1vW4'
-  const keyed = AGENT.replace('const response', `const apiKey = 'sk-${key}'; const response`)
-  writeFileSync(join(folder, 'agent.mjs'), keyed)
-  await retake(['record', 'agent.mjs'], { env: env() })
-  const before = await retake(['locate', 'last', 'Dear Ann'])
-  expect(before.stdout).not.toContain('const apiKey')
-  expect(before.stderr).toBe('')
-
-  writeFileSync(join(folder, 'agent.mjs'), `// new\n${keyed}`)
-  const located = await retake(['locate', 'last', 'Dear Ann'])
-  expect(located.stdout).toMatch(/agent\.mjs:2:\d+\n +const apiKey = 'sk-retake-hidden/)
-  expect(located.stdout).not.toContain(key)
-  const note = '1 file changed since this run; showing the recorded code\n'
-  expect(located.stderr).toContain(note)
-  expect((await retake(['report', 'last', '-o', 'report.html'])).stderr).toContain(note)
-})
-
 test('damaged or missing sources are not used, and said', async () => {
   const { folder, retake } = await folderWith(files())
   await retake(['record', 'agent.mjs'], { env: env() })
   const store = join(folder, '.retake', 'sources')
-  const stored = readdirSync(store, { recursive: true, encoding: 'utf8' })
-  const file = stored.find((name) => /[\da-f]{64}$/.test(name)) ?? ''
+  const [file = ''] = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /[\da-f]{64}$/.test(name),
+  )
   writeFileSync(join(store, file), 'something else')
   EDITS['another prompt']?.(folder)
   const refused = await retake(['replay', 'last', '--code', 'recorded'])
   expect(refused.stderr).toContain('CODE_NOT_KEPT')
-  const verified = await retake(['verify', 'last', '--code', 'recorded', '--json'])
-  expect(JSON.parse(verified.stdout)).toMatchObject({
-    replay: 'failed',
-    ok: false,
-    error: { code: 'CODE_NOT_KEPT' },
-  })
   expect(refused.code).toBe(1)
   const { stderr } = await retake(['replay', 'last'])
   expect(stderr).not.toContain('--code recorded')

@@ -567,8 +567,7 @@ export class ProcessForks implements ForkSource {
     }
     const run = await this.#pause.retrying(() => pool.run(job, this.#ended.signal))
     try {
-      if (run.changed !== undefined)
-        throw agentChanged(tape, run.changed, code)
+      if (run.changed !== undefined) throw agentChanged(tape, run.changed, code)
       this.#samples.add(sampleKey, run.samples)
       this.sampled += run.sampled
       const { liveSteps, forced, assumed, tokens, costUsd } = run

@@ -1,10 +1,5 @@
 export { codeToShow } from './code-to-show.js'
 export { keepCode } from './keep-code.js'
+export { hasRecordedCode, recordedSource } from './source-store.js'
 export { RecordedCode, sourceFile } from './recorded-code.js'
-export {
-  filesOfCode,
-  hasRecordedCode,
-  recordedSource,
-  recordedSources,
-  SourceStore,
-} from './source-store.js'
+export { filesOfCode, recordedSources, SourceStore } from './source-store.js'
