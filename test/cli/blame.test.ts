@@ -292,12 +292,12 @@ test("blame of yesterday's run is about yesterday's code", async () => {
   expect(again.facts.newForks).toBe(0)
 
   await rm(join(folder, '.retake', 'blame'), { recursive: true })
-  const { stderr, stdout } = await retake(['blame', 'last', ...right, '--json', '--keep'], PATIENT)
+  const few = [...right, '--json', '--keep', '--max-forks', '6']
+  const { stderr, stdout } = await retake(['blame', 'last', ...few], PATIENT)
   expect(stderr).toContain('2 files changed since this run; showing the recorded code')
   const { findings, facts } = foundBy(stdout)
-  expect(findings).toMatchObject({ verdict: 'attributed', ambient: before.findings.ambient })
-  expect(findings.steps).toEqual(before.findings.steps)
-  expect(facts.newForks).toBe(before.facts.newForks)
+  expect(findings.ambient).toEqual(before.findings.ambient)
+  expect(facts).toMatchObject({ newForks: 6, undefinedBy: {} })
   const fork = await retake(['show', 'last', '--json'])
   expect(JSON.parse(fork.stdout)).toMatchObject({ start: { cwd: folder } })
   expect(fork.stdout).not.toContain('retake-code-')
