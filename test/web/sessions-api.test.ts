@@ -1,4 +1,4 @@
-import { rename, utimes, writeFile } from 'node:fs/promises'
+import { rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { OpenedSession, SessionPosition, SessionValue } from '@retake/web'
@@ -160,6 +160,16 @@ test('after an edit, the page is paused in the recorded code, or told why it can
     await writeFile(desk.agent, DESK)
     await api.post(`/sessions/${opened.session}/move`, { to: 'next' })
     await api.send('DELETE', `/sessions/${opened.session}`)
+
+    await rm(desk.agent)
+    expect(await api.get(`/runs/${desk.run}`)).toMatchObject({
+      abilities: { step: true, rerun: expect.stringContaining('desk.mjs') },
+    })
+    const deleted = await api.post<OpenedSession>(`/runs/${desk.run}/sessions`)
+    expect(await api.post(`/sessions/${deleted.session}/move`, { to: 'step', step: '1' })).toEqual(
+      first,
+    )
+    await api.send('DELETE', `/sessions/${deleted.session}`)
 
     await writeFile(desk.agent, edited)
     await rename(store, `${store}-away`)
