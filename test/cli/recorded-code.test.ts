@@ -47,6 +47,18 @@ test("verify checks today's code and names what changed, and offers the recorded
   expect(wrong.code).toBe(2)
 })
 
+test('a captured state is shown with its recorded lines', async () => {
+  const { folder, retake } = await recorded()
+  await retake(['debug', 'snapshot', 'last'])
+  writeFileSync(join(folder, 'agent.mjs'), `// new\n${AGENT}`)
+  const { stdout } = await retake(['show', 'last', '--step', '1', '--state'])
+  expect(stdout).toMatch(
+    /agent\.mjs:3:\d+\nthe file has changed since; showing the recorded code\n.*\n.*\n> 3 {2}const/,
+  )
+  expect(stdout).toContain('  4  console.log(seen)')
+  expect(stdout).not.toContain(KEY)
+})
+
 test('locations and reports show the recorded lines, without keys', async () => {
   const { folder, retake } = await recorded()
   const before = await retake(['locate', 'last', 'Dear Ann'])

@@ -18,6 +18,7 @@ export { checkExpression, runStepPrompt } from './step-prompt.js'
 export {
   locationText,
   recordedLine,
+  recordedLines,
   sourceExcerpt,
   sourceLine,
   stopJson,

@@ -12,8 +12,11 @@ import { redactText, attempt } from '@retake/tape'
 const AROUND = 3
 
 /** The source around a location, with its line marked; empty if the file cannot be read. */
-export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Look): string[] {
-  const lines = readLines(sourceFile(file))
+export function sourceExcerpt(
+  { file, line }: CodeLocation,
+  { paint, width }: Look,
+  lines = readLines(sourceFile(file)),
+): string[] {
   const first = Math.max(1, line - AROUND)
   const shown = lines.slice(first - 1, line + AROUND).map(withoutHidden)
   const numberWidth = String(first + shown.length - 1).length
@@ -37,12 +40,17 @@ export const sourceLine = (
 /** The recorded line of a location such as `agent.ts:3:7`; undefined if today's file is the same. */
 export function recordedLine(tape: Tape, site: string): string | undefined {
   const [, file = '', line] = /^(.+?):(\d+)(?::\d+)?$/.exec(site) ?? []
+  const text = recordedLines(tape, file)?.[Number(line) - 1]
+  return text === undefined ? undefined : withoutHidden(text)
+}
+
+/** The recorded lines of a source file; undefined if today's file is the same. */
+export function recordedLines(tape: Tape, file: string): string[] | undefined {
   const content = recordedSource(tape, file)
   const here = fileHere(tape.details.cwd ?? '.', file, movedHere(tape))
   if (content === undefined || attempt(() => readFileSync(here))?.equals(content)) return undefined
   rememberHidden(tape)
-  const text = maskedLines(content.toString())[Number(line) - 1]
-  return text === undefined ? undefined : withoutHidden(text)
+  return maskedLines(content.toString())
 }
 
 const readLines = (file: string): string[] =>
