@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { appendFile, writeFile } from 'node:fs/promises'
+import { appendFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -262,10 +262,45 @@ test('a passing run, an undecided or flaky oracle and a changed agent each get o
   expect(none.stdout).toMatch(/^Stopped .*No forks were allowed/)
 
   await writeFile(agent, readFileSync(agent, 'utf8').replace('refund window', 'return window'))
+  await rm(join(workspace.folder, '.retake', 'sources'), { recursive: true })
   const changed = await blame(...right)
   expect(changed.code).toBe(1)
   expect(changed.stdout).toBe('')
   expect(changed.stderr).toContain('BLAME_AGENT_CHANGED')
+})
+
+test("blame of yesterday's run is about yesterday's code", async () => {
+  const { folder, retake } = await folderWith({})
+  const [agent, tools] = [join(folder, 'agent.mjs'), join(folder, 'tools.mjs')]
+  const library = JSON.stringify(import.meta.resolve('retake'))
+  const source = readFileSync(agentPath('blame/refund.mjs'), 'utf8')
+  await writeFile(tools, `export { tool } from ${library}`)
+  await writeFile(
+    agent,
+    `const luck = Math.random()\n${source.replace("'@retake/engine'", "'./tools.mjs'")}`,
+  )
+  await retake(['record', 'agent.mjs'])
+  const blame = async (...args: string[]): Promise<FindingsFile> =>
+    foundBy((await retake(['blame', 'last', ...right, '--json', ...args], PATIENT)).stdout)
+  const before = await blame()
+  expect(before.findings).toMatchObject({ verdict: 'attributed', repair: { steps: ['2'] } })
+
+  await writeFile(agent, `// new\n${readFileSync(agent, 'utf8').replace("'refund", "'return")}`)
+  await rm(tools)
+  const again = await blame()
+  expect(again.findings.steps).toEqual(before.findings.steps)
+  expect(again.facts.newForks).toBe(0)
+
+  await rm(join(folder, '.retake', 'blame'), { recursive: true })
+  const few = [...right, '--json', '--keep', '--max-forks', '6']
+  const { stderr, stdout } = await retake(['blame', 'last', ...few], PATIENT)
+  expect(stderr).toContain('2 files changed since this run; showing the recorded code')
+  const { findings, facts } = foundBy(stdout)
+  expect(findings.ambient).toEqual(before.findings.ambient)
+  expect(facts).toMatchObject({ newForks: 6, undefinedBy: {} })
+  const fork = await retake(['show', 'last', '--json'])
+  expect(JSON.parse(fork.stdout)).toMatchObject({ start: { cwd: folder } })
+  expect(fork.stdout).not.toContain('retake-code-')
 })
 
 test('searches that cannot work are refused before anything runs', async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -553,6 +553,7 @@ console.log(said)
   const line = /^> +\d+ .*$/m.exec(before)?.[0]
   expect(line).toBeDefined()
   await writeFile(join(folder, 'agent.mjs'), `// new\n// lines\n${source}`)
+  await rm(join(folder, '.retake', 'sources'), { recursive: true })
   const after = await state()
   expect(after).toContain(`the file has changed since this was captured; the line was\n${line}\n`)
 })
@@ -625,12 +626,13 @@ test('compiled JavaScript without a source map is shown as it runs, and says so'
   expect(stdout).toContain('dist/agent.mjs:3:1')
 })
 
-test('code that was changed since the recording is reported as the divergence it is', async () => {
+test('code that was changed and not kept is reported as the divergence it is', async () => {
   const agent = (word: string): string =>
     `import { execSync } from 'node:child_process'\nconst a = execSync('echo ${word}')\nconsole.log(a.length)\n`
   const { retake, folder } = await folderWith({ 'agent.mjs': agent('one') })
   await retake(['record', 'agent.mjs'])
   await writeFile(join(folder, 'agent.mjs'), agent('other'))
+  await rm(join(folder, '.retake', 'sources'), { recursive: true })
   for (const args of [
     ['replay', 'last', '--step', '1'],
     ['debug', 'snapshot', 'last'],

@@ -1,4 +1,4 @@
-import { utimes, writeFile } from 'node:fs/promises'
+import { rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { OpenedSession, SessionPosition, SessionValue } from '@retake/web'
@@ -54,7 +54,7 @@ function variable(position: SessionPosition, name: string): unknown {
 
 test('the program is really paused at a step, moves both ways, and shows what changed', async () => {
   const { opened, move, api, session } = await stand()
-  expect(opened).toMatchObject({ steps: 2, changedSources: [] })
+  expect(opened).toMatchObject({ steps: 2, changedSources: [], code: 'today' })
 
   const first = await move({ step: '1' })
   expect(first).toMatchObject({
@@ -141,21 +141,50 @@ test('invalid moves are refused, and the session stays where it is', async () =>
   expect(await move('next')).toMatchObject({ kind: 'stop', step: '2' })
 })
 
-test('code changed in the meantime is the code that runs, and a divergence says where', async () => {
+test('after an edit, the page is paused in the recorded code, or told why it cannot be', async () => {
   const { move, api, session } = await stand()
-  await move({ step: '1' })
-  const undo = (): Promise<void> => writeFile(desk.agent, DESK)
+  const first = await move({ step: '1' })
+  const edited = `// new\n${DESK.replace("'Order '", "'Item '")}`
+  const store = join(desk.workspace.folder, '.retake', 'sources')
   try {
-    await writeFile(desk.agent, DESK.replace("'Order '", "'Item '"))
-    const { status, json } = await api.send<Refused>('POST', `${session}/move`, { to: 'next' })
+    await writeFile(desk.agent, edited)
+    expect(await api.refusal(`${session}/move`, { to: 'next' })).toBe('NO_SUCH_SESSION')
+    const opened = await api.post<OpenedSession>(`/runs/${desk.run}/sessions`)
+    expect(opened).toMatchObject({ changedSources: ['desk.mjs'], code: 'recorded' })
+    const position = await api.post<SessionPosition>(`/sessions/${opened.session}/move`, {
+      to: 'step',
+      step: '1',
+    })
+    expect(position).toEqual(first)
+    // Sessions of recorded code ignore edits.
+    await writeFile(desk.agent, DESK)
+    await api.post(`/sessions/${opened.session}/move`, { to: 'next' })
+    await api.send('DELETE', `/sessions/${opened.session}`)
+
+    await rm(desk.agent)
+    expect(await api.get(`/runs/${desk.run}`)).toMatchObject({
+      abilities: { step: true, rerun: expect.stringContaining('desk.mjs') },
+    })
+    const deleted = await api.post<OpenedSession>(`/runs/${desk.run}/sessions`)
+    expect(await api.post(`/sessions/${deleted.session}/move`, { to: 'step', step: '1' })).toEqual(
+      first,
+    )
+    await api.send('DELETE', `/sessions/${deleted.session}`)
+
+    await writeFile(desk.agent, edited)
+    await rename(store, `${store}-away`)
+    const today = await api.post<OpenedSession>(`/runs/${desk.run}/sessions`)
+    expect(today).toMatchObject({ code: 'today' })
+    const at = `/sessions/${today.session}/move`
+    const { status, json } = await api.send<Refused>('POST', at, { to: 'step', step: '2' })
     expect({ status, code: json.error.code }).toEqual({ status: 422, code: 'STEP_NOT_REACHED' })
     expect(json.error.why).toMatch(
       /diverged at event \d+: .+Saved since the recording: desk\.mjs\./,
     )
   } finally {
-    await undo()
+    await writeFile(desk.agent, DESK)
+    await rename(`${store}-away`, store).catch(() => {})
   }
-  expect(await move({ step: '2' })).toMatchObject({ kind: 'stop', step: '2' })
 })
 
 test('only a few sessions are open at a time: the least recently used one is closed', async () => {

@@ -468,10 +468,10 @@ export const cliErrors = errorTable({
     `"${printable(oracle)}" gave no verdict on the unchanged run: ${printable(why)}.`,
     'Change the oracle so that it decides this run. `retake show` prints the output of the run.',
   ],
-  BLAME_AGENT_CHANGED: (run: string, difference: string) => [
+  BLAME_AGENT_CHANGED: (run: string, difference: string, options = '') => [
     `The program has changed since run ${run} was recorded.`,
     `With the recorded answers, it behaves differently: ${printable(difference)}. Forks would tell you nothing about the recorded run.`,
-    `Run \`retake replay ${run}\` to see the first difference. Undo the change, or record the failure again.`,
+    `Run \`retake replay ${run}${options}\` to see the first difference. Undo the change, or record the failure again.`,
   ],
   JUDGE_REFUSED: (url: string, status: number, said: string) => [
     `The judge at ${url} refused with status ${status}.`,

@@ -27,7 +27,7 @@ what changed since the previous step.`,
     return await withProbe(tape, { nodeArgs: options.texts('node-arg'), code }, (probe) =>
       explainingDivergence(tape, json, async () => {
         const view = viewRun(tape)
-        const states = await captureStates(probe, view, every)
+        const states = await captureStates(probe, view, every, code)
         const file = writeStates(tape, states)
         const bytes = statSync(file).size
         const count = states.length

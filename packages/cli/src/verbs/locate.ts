@@ -2,7 +2,9 @@ import { DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
 import { cutTo, fromHere, type Look, printable, wrap, linesOf } from '@retake/runner/terminal'
 import { locate as locateText, type Located, type Occurrence } from '@retake/tape/locate'
 import { cliErrors } from '@retake/runner/errors'
-import { plural } from '@retake/tape/present'
+import { changedCodeText, plural } from '@retake/tape/present'
+import { changedSources } from '@retake/runner/agent'
+import { recordedLine } from '@retake/runner/debug'
 import { viewRun } from '@retake/runner/runs'
 
 /** Used if the agent itself sends or writes the value first. */
@@ -12,11 +14,17 @@ const OWN =
 /** Number of occurrences shown without --all. */
 const OCCURRENCES_MAX = 40
 
+interface LocateLook extends Look {
+  /** True if occurrences that only repeat the conversation are shown, too. */
+  readonly all: boolean
+  /** The recorded line of a location in a file that has changed since. */
+  readonly recordedLine: (site: string) => string | undefined
+}
+
 function locateLines(
   run: string,
   { text, occurrences, origins }: Located,
-  /** `all`: also occurrences that only repeat the conversation. */
-  look: Look & { readonly all: boolean },
+  look: LocateLook,
 ): string[] {
   const { paint, width, all } = look
   const described = all ? occurrences : occurrences.filter(({ carried }) => carried !== true)
@@ -48,20 +56,22 @@ function locateLines(
   )
 }
 
-function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
-  const { paint, width } = look
+function occurrenceLines(occurrence: Occurrence, look: LocateLook): string[] {
+  const { paint, width, recordedLine } = look
   const { direction, seq, step, after, site, via, count } = occurrence
   const arrow = direction === 'in' ? paint('green', '←') : paint('yellow', '→')
   const where =
     step === undefined ? (after === undefined ? '' : ` · after step ${after}`) : ` · step ${step}`
   const indent = ' '.repeat(4)
   const line = (text: string): string => indent + cutTo(text, width - indent.length)
+  const source = site === undefined ? undefined : recordedLine(site)?.trim()
   return [
     `${arrow} ${cutTo(printable(describeOccurrence(occurrence)), width - 2)}`,
     line(`event ${seq}${where}${locationIn(occurrence)}${count > 1 ? ` · ${count} times` : ''}`),
     ...(via === undefined ? [] : [line(`the result of tool ${via.tool}, step ${via.step}`)]),
     indent + excerptLine(occurrence, { paint, width: width - indent.length }),
     ...(site === undefined ? [] : [indent + paint('cyan', cutTo(fromHere(site), width - 4))]),
+    ...(source === undefined ? [] : [line(`  ${printable(source)}`)]),
   ]
 }
 
@@ -137,9 +147,18 @@ Exit code 1 if the value does not occur.`,
     const found = locateText(tape, viewRun(tape), wanted)
     if (found.occurrences.length === 0)
       throw cliErrors.TEXT_NOT_FOUND(tape.run.id, wanted, found.nearMisses)
+    const sites = new Set(found.occurrences.flatMap(({ site }) => site ?? []))
+    const sources = new Map([...sites].map((site) => [site, recordedLine(tape, site)]))
+    if ([...sources.values()].some((line) => line !== undefined))
+      process.stderr.write(`note  ${changedCodeText(changedSources(tape).length)}\n`)
     options.print(
       { run: tape.run.id, path: tape.path, ...found },
-      (look) => locateLines(tape.run.id, found, { ...look, all: options.flag('all') }),
+      (look) =>
+        locateLines(tape.run.id, found, {
+          ...look,
+          all: options.flag('all'),
+          recordedLine: (site) => sources.get(site),
+        }),
       2,
     )
     if (tape.status === 'truncated')

@@ -59,7 +59,13 @@ import {
   tokensText,
   type StepRow,
 } from '@retake/tape/present'
-import { locationText, sourceExcerpt, sourceLine, variableLines } from '@retake/runner/debug'
+import {
+  locationText,
+  recordedLines,
+  sourceExcerpt,
+  sourceLine,
+  variableLines,
+} from '@retake/runner/debug'
 import { notCapturedDetail } from '@retake/runner/agent'
 
 /** Columns dropped on a narrow terminal, in this order. */
@@ -250,14 +256,19 @@ function outputOf(view: RunView, streams: readonly OutputEvent['stream'][]): str
 /** More changes are only counted. `--json` has all of them. */
 const CHANGES_MAX = 40
 
-function stateLines(state: CapturedState, since: StateChanges | undefined, look: Look): string[] {
+function stateLines(
+  tape: Tape,
+  state: CapturedState,
+  since: StateChanges | undefined,
+  look: Look,
+): string[] {
   const { paint } = look
   const { location, frames, asyncFrames } = state
   return [
     '',
     paint('bold', 'state'),
     ...(location
-      ? [paint('cyan', locationText(location)), ...excerptThen(location, state.source, look)]
+      ? [paint('cyan', locationText(location)), ...excerptThen(tape, location, state.source, look)]
       : ['no code of yours was on the stack']),
     ...frames.flatMap(({ name, location: at, variables }) => [
       '',
@@ -271,8 +282,19 @@ function stateLines(state: CapturedState, since: StateChanges | undefined, look:
   ]
 }
 
-/** The source at the time of the capture; only the line if the file has changed since. */
-function excerptThen(location: CodeLocation, source: string | undefined, look: Look): string[] {
+/** The source at the time of the capture; only the line if the file has changed and was not kept. */
+function excerptThen(
+  tape: Tape,
+  location: CodeLocation,
+  source: string | undefined,
+  look: Look,
+): string[] {
+  const recorded = recordedLines(tape, location.file)
+  if (recorded !== undefined && recorded[location.line - 1] === source)
+    return [
+      look.paint('yellow', 'the file has changed since; showing the recorded code'),
+      ...sourceExcerpt(location, look, recorded),
+    ]
   if (source === undefined || source === sourceLine(location)) return sourceExcerpt(location, look)
   return [
     look.paint('yellow', 'the file has changed since this was captured; the line was'),
@@ -331,7 +353,7 @@ with 3.`,
         ...(step
           ? stepLines(step, look, stepBranchLines(tape, step, look.width))
           : runLines(view, tape, { ...look, width: cutWidthOf(process.stdout) })),
-        ...(found ? stateLines(found.state, found.since, look) : []),
+        ...(found ? stateLines(tape, found.state, found.since, look) : []),
       ],
       2,
     )

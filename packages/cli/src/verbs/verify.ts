@@ -1,5 +1,5 @@
 import { tapesOf, writeOrReport } from '@retake/runner/verify'
-import { type Verb, PROGRAM_OPTIONS } from '@retake/runner/command-line'
+import { type Verb, PROGRAM_OPTIONS, usageError } from '@retake/runner/command-line'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Tape, validateTape } from '@retake/tape'
@@ -47,6 +47,8 @@ table of all tapes.`,
     '--integrity-only': 'do not replay the programs',
     '--format':
       'only check the tapes against every rule of the format, one line per problem; for writers in other languages',
+    '--code <recorded>':
+      "replay the code that was recorded, although it has changed since (default: today's code)",
     '--allow-cut-off': 'accept the tape of a killed run, which has no end',
     '--strict-files':
       'report a finding if a project file has changed since the run read it (default: a warning; the recorded content is served)',
@@ -60,6 +62,7 @@ table of all tapes.`,
   examples: [
     'retake verify last',
     'retake verify test/tapes',
+    'retake verify last --code recorded',
     'retake verify test/tapes --junit retake.xml',
     'retake verify .retake/runs --integrity-only --json',
     'retake verify test/tapes --manifest digests.json',
@@ -80,6 +83,12 @@ table of all tapes.`,
     const listed = options.text('manifest')
     const manifest = listed === undefined ? undefined : DigestManifest.read(listed)
     const replay = !options.flag('integrity-only')
+    const code = options.choice('code', ['recorded']) ?? 'today'
+    if (!replay && code === 'recorded')
+      throw usageError(
+        '--code recorded cannot be combined with --integrity-only.',
+        'Leave out one of them.',
+      )
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
     const verdicts: ProofVerdict[] = []
@@ -89,6 +98,7 @@ table of all tapes.`,
       const started = performance.now()
       const verified = await verifyRecordedTape(file, {
         replay,
+        code,
         allowCutOff: options.flag('allow-cut-off'),
         strictFiles: options.flag('strict-files'),
       })
@@ -109,7 +119,11 @@ table of all tapes.`,
       writeOrReport(junit, () =>
         writeFileSync(junit, junitReport('retake verify', verdicts, startedAt)),
       )
-    if (!options.json) print(verdicts.map(({ verified }) => verified))
+    if (!options.json)
+      print(
+        verdicts.map(({ verified }) => verified),
+        code,
+      )
     if (isGithub(process.env)) {
       // With --json, stdout contains only JSON, so annotations are left out.
       if (!options.json) for (const line of annotations(verdicts, process.env)) console.log(line)
@@ -153,7 +167,7 @@ function checkTrust(file: string): void {
   if (tape.details.imported === undefined) requireTrust(tape)
 }
 
-function print(results: readonly VerifiedTape[]): void {
+function print(results: readonly VerifiedTape[], code: Code): void {
   const paint = painter(process.stdout)
   // A terminal gets one short line per tape; files and pipes get everything.
   const isTerminal = process.stdout.isTTY
@@ -167,19 +181,24 @@ function print(results: readonly VerifiedTape[]): void {
   const head = ['run', 'tape', 'replay', 'digest', '']
   const width = cutWidthOf(process.stdout)
   console.log(tableLines([head, ...rows], width).join('\n'))
-  for (const line of results.flatMap(warningsOf)) process.stderr.write(`${line}\n`)
+  for (const line of results.flatMap((result) => warningsOf(result, code)))
+    process.stderr.write(`${line}\n`)
   process.stderr.write(`${summaryOf(results)}\n`)
 }
 
+type Code = 'recorded' | 'today'
+
 /** Changed files that were served as recorded; if a replay differs, also uncaptured boundaries. */
-function warningsOf({
-  run = '',
-  tape,
-  replay,
-  changedFiles = [],
-  notCaptured = [],
-}: VerifiedTape): string[] {
+function warningsOf(
+  { run = '', tape, replay, changedCode = [], changedFiles = [], notCaptured = [] }: VerifiedTape,
+  code: Code,
+): string[] {
+  const changed = changedCode.join(', ')
   const lines = linesOf(
+    changed !== '' &&
+      (code === 'recorded'
+        ? `code: as recorded; changed since: ${changed}`
+        : `code changed since the recording: ${changed}`),
     ...changedFileLines(changedFiles),
     replay !== 'identical' && notCapturedLines(notCaptured, `retake show ${fromHere(tape)}`),
   )

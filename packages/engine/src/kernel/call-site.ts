@@ -197,16 +197,29 @@ function pathOf(frame: Frame): string | undefined {
 }
 
 const paths = new Map<string, string | undefined>()
+let moved: { readonly recorded: string; readonly current: string } | undefined
+
+/** From now on, sites in a copy of the program name the recorded files. */
+export function nameSitesAsRecorded(root: NonNullable<typeof moved>): void {
+  moved = root
+  paths.clear()
+}
 
 /** Path of an agent file; undefined for files of Node, Retake and installed packages. */
 function agentPath(file: string): string | undefined {
   if (paths.has(file)) return paths.get(file)
   const isAgents = isForeign(file) && !isPackage(file)
   const url = file.split('?')[0] ?? file
-  const path = isAgents ? (file.startsWith('file://') ? fileURLToPath(url) : file) : undefined
+  const here = isAgents ? (file.startsWith('file://') ? fileURLToPath(url) : file) : undefined
+  const path = moved && here ? recordedPath(here, moved) : here
   if (paths.size < PATHS_MAX) paths.set(file, path)
   return path
 }
+
+const recordedPath = (file: string, { recorded, current }: NonNullable<typeof moved>): string =>
+  /^[\\/]/.test(file.slice(current.length)) && file.startsWith(current)
+    ? recorded + file.slice(current.length)
+    : file
 
 /** True for files that belong neither to Node nor to Retake. */
 const isForeign = (file: string): boolean =>

@@ -29,6 +29,7 @@ import { errors, type InferredResult } from '../errors.js'
 import { newRunId } from '../runs/run-id.js'
 import { openForReplay } from '../runs/open-for-replay.js'
 import type { InDoubtPolicy } from '../kernel/settle-doubts.js'
+import type { MovedRoot } from './moved-tape.js'
 import type { ChildPlan, ContinuePlan, LiveRules, PinnedPlan } from './plan.js'
 import { deliveringOp, lookAtDoubts, refuseDoubt, safeToRepeat, viewOf } from './find-doubts.js'
 import { isCutOff } from '../kernel/timeline.js'
@@ -592,12 +593,17 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
 }
 
 /** Plans the fork of a process that a forked run starts; the plan is written to `file`. */
-export function planChild({ tape, plan }: ChildPlan, file: string): ContinuePlan {
+export function planChild(
+  { tape, plan }: ChildPlan,
+  file: string,
+  root: MovedRoot | undefined,
+): ContinuePlan {
   const { branch, ...planned } = planPinned(openForReplay(tape), plan)
   return {
     ...planned,
     ...(branch && { branch: { ...branch, id: path.basename(file, '.tape'), path: file } }),
     overlay: planOverlay(file),
+    ...(root && { root }),
   }
 }
 

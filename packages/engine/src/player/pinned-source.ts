@@ -38,6 +38,7 @@ import {
 import { answersAnyMessage } from './effect-answers.js'
 import { type FreeRequest, FreeSteps, type StepEvent, answerUnderId } from './free-answers.js'
 import { LateAnswers } from '../kernel/hand-over.js'
+import type { MovedRoot } from './moved-tape.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import { planChild } from './make-plan.js'
 import { moduleLoadInFlight } from '../boundaries/module-loads.js'
@@ -255,6 +256,8 @@ export interface PinnedSourceOptions {
   /** Called if a free step cannot be answered as planned, so that the outcome of the fork means nothing. */
   readonly onBroken: (error: RetakeError) => void
   readonly branch: string
+  /** Set if the program is now in another folder. */
+  readonly root?: MovedRoot | undefined
 }
 
 interface PendingRequest extends FreeRequest {
@@ -819,7 +822,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const child = this.#children.get(op)
     if (child === undefined) return undefined
     const tape = childTapePath(this.options.branch, op)
-    const plan = planChild(child, tape)
+    const plan = planChild(child, tape, this.options.root)
     const task = { mode: 'continue', plan, report: childReportPath(tape) } as const
     return { tape, task, variables: child.variables }
   }

@@ -22,6 +22,7 @@ import { type AnswerSource, outside } from '../kernel/source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from '../kernel/player.js'
 import { BackgroundWriter, type EventWriter } from '../kernel/background-writer.js'
 import { RecordSession } from '../kernel/record-session.js'
+import { nameSitesAsRecorded } from '../kernel/call-site.js'
 import { HandOver, leftAt, plannedParts } from '../kernel/hand-over.js'
 import { RunSteps } from './run-steps.js'
 import { planOverlay } from './make-plan.js'
@@ -124,6 +125,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const tape = plan.root ? movedTape(recorded, plan.root) : recorded
     const ports = servingPorts(tape)
     if (plan.root) ports.mask.nameAsRecorded(plan.root)
+    // Its draws are pinned by recorded site.
+    if (plan.root && plan.pinned) nameSitesAsRecorded(plan.root)
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
     let events: EventWriter | undefined
@@ -166,6 +169,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         simulator,
         onBroken: onFailed,
         branch: plan.branch?.path ?? plan.source,
+        root: plan.root,
       })
       return pinned
     }
@@ -184,7 +188,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         overlay,
         onFailed,
         goLive: (at, owner) => {
-          writer ??= startBranch(plan, tape, at)
+          writer ??= startBranch(plan, plan.pinned ? recorded : tape, at)
           events = through(writer)
           const tail = tailAt(at, owner)
           const skipsSyncs = plan.isDiscarded === true && pinned !== undefined

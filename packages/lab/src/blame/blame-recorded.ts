@@ -1,6 +1,7 @@
 import { type OracleFunction, makeOracle } from '@retake/runner/oracle'
 import { openTape } from '@retake/tape/node'
 import { requireTrust } from '@retake/runner/agent'
+import { RecordedCode } from '@retake/runner/sources'
 import { RunStore } from '@retake/runner/runs'
 import type { BlameProgress } from '../search/search.js'
 import { type FindingsFile, writeFindings } from './findings.js'
@@ -44,10 +45,12 @@ export async function blameRecorded(
   const runs = new RunStore(dir)
   const tape = openTape(runs.find(run))
   requireTrust(tape)
+  using code = RecordedCode.ofChanged(tape)
   const search = await prepareSearch(
     tape,
     {
       ...options,
+      code,
       runs,
       oracle: oracle === undefined ? undefined : await makeOracle(oracle, { recorded: tape }),
       liveTools:

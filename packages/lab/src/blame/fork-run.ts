@@ -218,7 +218,8 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const late = (): Breakage | undefined =>
     deadline.isPast ? { code: 'timeout', seconds: job.timeoutMs / 1000 } : undefined
   try {
-    const plan = planPinned(tape, { ...job.plan, folder })
+    const { root } = job
+    const plan = { ...planPinned(tape, { ...job.plan, folder }), ...defined({ root }) }
     const continued = await continueAgent(tape, plan, {
       stdio: 'ignore',
       env: job.env,

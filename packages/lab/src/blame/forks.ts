@@ -18,7 +18,9 @@ import path from 'node:path'
 import { breakageText } from '../texts/breakage.js'
 import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '../search/fork-source.js'
 import { rangesText } from '../search/step-set.js'
-import type { FreeAnswer, PinnedPlan } from '@retake/engine'
+import type { RetakeError } from '@retake/engine/errors'
+import type { RecordedCode } from '@retake/runner/sources'
+import type { Divergence, FreeAnswer, MovedRoot, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '@retake/runner/errors'
 import { readOutcome, type Judgement, type RunOutcome } from '@retake/runner/oracle'
 import { replayAgent } from '@retake/runner/agent'
@@ -186,6 +188,8 @@ export interface ForkJob {
   readonly timeoutMs: number
   /** Variables that differ from the recorded ones. */
   readonly env: Readonly<Record<string, string>>
+  /** Set if the recorded code runs, in a copy of the project. */
+  readonly root?: MovedRoot
 }
 
 type RunFork = (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
@@ -275,7 +279,7 @@ export type ProcessForksOptions = Pick<
   | 'onPause'
 > &
   Partial<
-    Pick<BlameSearch, 'env' | 'freesUnset'> &
+    Pick<BlameSearch, 'env' | 'freesUnset' | 'code'> &
       Pick<Interventions, 'answers' | 'simulator' | 'recordings' | 'liveTools' | 'live'>
   > & {
     readonly stored: StoredForks
@@ -327,14 +331,14 @@ export class ProcessForks implements ForkSource {
 
   /** Replays the run first, to verify the program and to find its ambient inputs. */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
-    const { tape, process: run, steps, env = {}, freesUnset } = options
+    const { tape, process: run, steps, env = {}, freesUnset, code } = options
     let { drawSites } = run
     if (drawSites === undefined) {
       const timeoutMs = Math.max(options.timeoutMs, REPLAY_MS)
-      const replay = { stdio: 'ignore', timeoutMs, reportsDrawSites: true } as const
+      const replay = { stdio: 'ignore', timeoutMs, reportsDrawSites: true, code } as const
       const { divergences, drawSites: drawn = {} } = await replayAgent(tape, replay)
       const [divergence] = divergences
-      if (divergence) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
+      if (divergence) throw agentChanged(tape, divergence, code)
       drawSites = drawn
     }
     return new ProcessForks(options, findAmbientInputs(run, steps, { drawSites, env, freesUnset }))
@@ -543,7 +547,7 @@ export class ProcessForks implements ForkSource {
 
   /** Forks with different keys get different seeds. */
   async #runLive(plan: Omit<TreePlan, 'seed'>, key: string): Promise<NewFork> {
-    const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
+    const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator, code } = this.options
     const { recordings, liveTools } = this.options
     const sampleKey = `${this.options.seed} ${key}`
     const seed = createHash('sha256').update(sampleKey).digest().readUInt32BE(0)
@@ -559,11 +563,11 @@ export class ProcessForks implements ForkSource {
       ),
       timeoutMs,
       env,
+      ...defined({ root: code?.root }),
     }
     const run = await this.#pause.retrying(() => pool.run(job, this.#ended.signal))
     try {
-      if (run.changed !== undefined)
-        throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
+      if (run.changed !== undefined) throw agentChanged(tape, run.changed, code)
       this.#samples.add(sampleKey, run.samples)
       this.sampled += run.sampled
       const { liveSteps, forced, assumed, tokens, costUsd } = run
@@ -615,6 +619,13 @@ export class ProcessForks implements ForkSource {
     return `${this.options.tape.run.id}.tape`
   }
 }
+
+const agentChanged = (
+  tape: Tape,
+  { summary }: Divergence,
+  code: RecordedCode | undefined,
+): RetakeError =>
+  cliErrors.BLAME_AGENT_CHANGED(tape.run.id, summary, code === undefined ? '' : ' --code recorded')
 
 /**
  * True if forks of one coalition cannot differ: nothing is live or simulated, no clock, random

@@ -5,9 +5,10 @@ import type { PinnedPlan } from '@retake/engine'
 import { childTapePath } from '@retake/engine/runs'
 import { RetakeError } from '@retake/engine/errors'
 import { searchableSteps } from '@retake/engine/plans'
-import type { Tape } from '@retake/tape'
+import { defined, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { replayAgent } from '@retake/runner/agent'
+import type { RecordedCode } from '@retake/runner/sources'
 import { readOutcome } from '@retake/runner/oracle'
 import { viewRun } from '@retake/runner/runs'
 import { ambientPlan, findAmbientInputs, type FoundAmbient } from './ambient.js'
@@ -102,19 +103,23 @@ const REPLAY_MS = 120_000
  * A run with the recorded processes that it started. Replays each process, to check that it is the
  * recorded program and to see where it draws values. A process that cannot be replayed is one step.
  */
-async function readTree(tape: Tape, prefix = ''): Promise<SearchedProcess> {
+async function readTree(
+  tape: Tape,
+  code: RecordedCode | undefined,
+  prefix = '',
+): Promise<SearchedProcess> {
   const children = new Map<string, SearchedProcess>()
   const opaque: string[] = []
   for (const step of searchableSteps(tape)) {
     const file = childTapePath(tape.path, step.seq)
     if (step.kind !== 'process' || !existsSync(file)) continue
     const child = openTape(file)
-    const found = await replayed(child)
+    const found = await replayed(child, code)
     if (typeof found === 'string') {
       opaque.push(`${step.title}: ${found}`)
       continue
     }
-    const read = await readTree(child, `${prefix}${step.label}:`)
+    const read = await readTree(child, code, `${prefix}${step.label}:`)
     opaque.push(...read.opaque)
     // A process without steps is itself one step.
     if (searchedSteps(read).length > 0)
@@ -124,11 +129,11 @@ async function readTree(tape: Tape, prefix = ''): Promise<SearchedProcess> {
 }
 
 /** Where a process draws values, or the reason why it cannot be forked. */
-async function replayed(tape: Tape): Promise<DrawSites | string> {
+async function replayed(tape: Tape, code: RecordedCode | undefined): Promise<DrawSites | string> {
   if (viewRun(tape).exit?.code === undefined) return 'it was killed'
   try {
     const options = { stdio: 'ignore', timeoutMs: REPLAY_MS, reportsDrawSites: true } as const
-    const { divergences, drawSites = {}, signal } = await replayAgent(tape, options)
+    const { divergences, drawSites = {}, signal } = await replayAgent(tape, { ...options, code })
     if (signal !== undefined) return `its replay was killed by ${signal}`
     return divergences[0] === undefined
       ? drawSites
@@ -148,10 +153,11 @@ export async function readProcesses(
   tape: Tape,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  code?: RecordedCode,
 ): Promise<SearchedProcess> {
-  const tree = await readTree(tape)
+  const tree = await readTree(tape, code)
   if (tree.children.size === 0) return tree
-  const drawSites = await replayed(tape)
+  const drawSites = await replayed(tape, code)
   // The search itself reports the problem.
   if (typeof drawSites === 'string') return { ...processOf(tape), opaque: tree.opaque }
   const process = { ...tree, drawSites }
@@ -167,7 +173,14 @@ export async function readProcesses(
       ambient: [...found.inputs.keys()],
     },
   )
-  const job = { tape: path.resolve(tape.path), plan, timeoutMs: REPLAY_MS, env }
+  const root = code?.root
+  const job = {
+    tape: path.resolve(tape.path),
+    plan,
+    timeoutMs: REPLAY_MS,
+    env,
+    ...defined({ root }),
+  }
   const fork = await runFork(job, signal)
   fork.remove()
   const { outcome, broke } = fork

@@ -39,13 +39,13 @@ export function nameRace(search: BlameSearch): Promise<BlameRace | undefined> {
 }
 
 async function tryOrders(
-  { tape, steps, pool, signal }: BlameSearch,
+  search: BlameSearch,
   judgeFor: (recorded: RaceOutcome) => Promise<RaceJudge>,
 ): Promise<BlameRace | undefined> {
+  const { tape, pool, signal } = search
   const recorded = outcomeOf(tape)
-  // Other processes have their own order of answers.
-  const own = steps.filter(({ process }) => process.tape === tape)
-  if (!own.some((step, index) => overlapsNext(step, own[index + 1]))) return undefined
+  // Orders run today's code.
+  if (search.code !== undefined || !overlaps(search)) return undefined
   if (recorded.exitCode === undefined || signal.aborted) return undefined
   const control = await judgeByOutcome(recorded)(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') return undefined
@@ -67,6 +67,13 @@ async function tryOrders(
     steps: [...new Set(labels)],
     text: `${before} came before ${after}. In the other order this run does not fail.`,
   }
+}
+
+/** True if answers of the run could have come in another order. */
+export function overlaps({ tape, steps }: Pick<BlameSearch, 'tape' | 'steps'>): boolean {
+  // Other processes have their own order of answers.
+  const own = steps.filter(({ process }) => process.tape === tape)
+  return own.some((step, index) => overlapsNext(step, own[index + 1]))
 }
 
 /** Judges each distinct outcome several times. Inconsistent verdicts become undefined. */

@@ -8,6 +8,7 @@ import { checkContinuable } from '@retake/runner/agent'
 import { type Options, usageError } from '@retake/runner/command-line'
 import { project } from '@retake/runner/config'
 import { cliErrors } from '@retake/runner/errors'
+import type { RecordedCode } from '@retake/runner/sources'
 import { givenOracle, makeOracle, type Oracle, suggestOracle } from '@retake/runner/oracle'
 import { RunStore } from '@retake/runner/runs'
 import type { BlameRunOptions } from './blame-recorded.js'
@@ -41,6 +42,8 @@ export interface SearchSettings extends SharedSettings {
   readonly classic?: boolean
   readonly savesTapes?: boolean
   readonly runs?: RunStore
+  /** Runs this code instead of today's; used until the search has ended. */
+  readonly code?: RecordedCode | undefined
 }
 
 /** Reads the options of a search. Throws before anything runs. */
@@ -73,10 +76,14 @@ export async function prepareSearch(
   signal: AbortSignal,
 ): Promise<BlameSearch> {
   const defaults = project().blame
-  const { runs = new RunStore(path.dirname(path.resolve(tape.path))), env: given = {} } = settings
+  const {
+    runs = new RunStore(path.dirname(path.resolve(tape.path))),
+    env: given = {},
+    code,
+  } = settings
   const siblings = new Siblings(tape, runs)
   const { oracle, oracleWhy } = await chooseOracle(tape, siblings, settings.oracle)
-  const run = await readProcesses(tape, given, signal)
+  const run = await readProcesses(tape, given, signal, code)
   const steps = searchedSteps(run)
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const spansOf = readSpans(steps, settings.spans)
@@ -97,14 +104,15 @@ export async function prepareSearch(
     throw cliErrors.BLAME_OFFLINE(live)
   const isAnswered = interventions.simulator !== undefined || live.length === 0
   const env = isAnswered && spansOf === undefined ? { ...placeholders(tape), ...given } : given
-  checkContinuable(tape, planPinned(tape, { pinned: [], mode: 'free', seed: 0 }), env)
+  const everythingFree = planPinned(tape, { pinned: [], mode: 'free', seed: 0 })
+  checkContinuable(tape, { ...everythingFree, ...defined({ root: code?.root }) }, env)
   const maxUsd = settings.maxUsd ?? defaults.maxUsd
   return {
     tape,
     process: run,
     steps,
     oracle,
-    ...defined({ oracleWhy, spansOf, maxUsd }),
+    ...defined({ oracleWhy, spansOf, maxUsd, code }),
     free,
     interventions,
     env,

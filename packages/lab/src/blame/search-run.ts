@@ -36,7 +36,8 @@ import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import type { Interventions } from './interventions.js'
 import { processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
-import { findRace, nameRace, raceFindings } from './race.js'
+import { findRace, nameRace, overlaps, raceFindings } from './race.js'
+import type { RecordedCode } from '@retake/runner/sources'
 import { callKeyOf } from './siblings.js'
 import {
   cost,
@@ -301,6 +302,8 @@ export interface BlameSearch {
   /** Also finds the decisive words in the request of this model step. */
   readonly spansOf?: Step
   readonly tapesFolder?: string
+  /** Set if this code runs instead of today's. */
+  readonly code?: RecordedCode
   readonly signal: AbortSignal
   readonly onProgress?: (progress: BlameProgress) => void
   readonly onPause?: (ms: number) => void
@@ -619,6 +622,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
           ...childrenNote(search),
+          ...(search.code === undefined || !overlaps(search) ? [] : [ORDERS_NOT_TRIED]),
           ...(source.isDeterministic ? [ONE_FORK] : []),
           ...(source.sampled === 0
             ? []
@@ -651,6 +655,9 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   }
 }
 
+const ORDERS_NOT_TRIED =
+  'Other orders of its answers were not tried, because the code has changed since this run.'
+
 /** If the cost of one fork is unknown, so is the total. */
 function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings['forks'] {
   const { costUsd: known, ...counts } = forks
@@ -675,7 +682,7 @@ const searchKeyOf = (search: BlameSearch): string => {
   const given = files
     .flatMap(({ read }) => [...read])
     .filter((file) => !files.some(({ written }) => written.has(file)))
-  const code = hashOfCode([...tapes.flatMap(sourceFiles), ...given])
+  const code = hashOfCode([...tapes.flatMap(sourceFiles), ...given], search.code)
   const variables = changedVariables(run, env).map(({ name, now = null }) => [name, now])
   return shortHash([
     [oracle.key, labelsOf(steps), answers, recordings, liveTools, simulator, simulatorKey],

@@ -18,6 +18,7 @@ import { Interrupted } from '@retake/runner/command-line'
 import { project } from '@retake/runner/config'
 import { stopAtStep, withProbe } from '@retake/runner/debug'
 import { cliErrors } from '@retake/runner/errors'
+import { RecordedCode } from '@retake/runner/sources'
 import { type ChatEndpoint, type ChatMessage, requestChat } from '@retake/runner/oracle'
 import { verdictReason } from '../texts/fix-words.js'
 import { diffText } from './fix-card.js'
@@ -301,13 +302,14 @@ const textOf = (value: unknown): string =>
 
 /**
  * Variables of the agent's functions at the last line where a replay stops: the line that throws,
- * or the last line of the program. Empty if today's code does not replay.
+ * or the last line of the program, in the recorded code. Empty if that does not replay.
  */
 async function failingLocals(tape: Tape, { run }: FixContext): Promise<readonly string[]> {
   const last = run.recordedSteps.findLast(({ kind, state }) => kind !== 'mark' && state === 'done')
   if (last === undefined) return []
   try {
-    return await withProbe(tape, {}, async (probe) => {
+    using code = RecordedCode.ofChanged(tape)
+    return await withProbe(tape, { code }, async (probe) => {
       let stop = await stopAtStep(probe, run, last)
       for (let line = 0; line < LINES_MAX; line++) {
         const next = await probe.stepOver()

@@ -42,6 +42,21 @@ test.each([
   expect(fixLines(outcome(search), look as never)).toContain(`  spent    ${spent}`)
 })
 
+test("a failure that today's code does not have is explained by the changed files", () => {
+  const { result, ...rest } = outcome(undefined)
+  const lines = fixLines(
+    {
+      ...rest,
+      changedSources: ['agent.mjs', 'lib.mjs'],
+      result: { ...result, status: 'not-reproduced', reproduced: { trials: 2, failed: 0 } },
+    },
+    look as never,
+  ).join(' ')
+  expect(lines.replaceAll(/\s+/g, ' ')).toContain(
+    "does not repeat with today's code: 0 of 2 trials fail. Changed since the run: agent.mjs, lib.mjs.",
+  )
+})
+
 describe('the card of a change', () => {
   const texts = ['a\n', 'b\n'] as const
   const linesOf = (fix: JudgedFix, corpus = 59): string => {

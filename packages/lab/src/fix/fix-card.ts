@@ -132,7 +132,8 @@ export function fixHeadline(outcome: FixOutcome): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${title}`
 }
 
-function explanation({ result, reason, run, proposed, model }: FixOutcome): string {
+function explanation(outcome: FixOutcome): string {
+  const { result, reason, run, proposed, model, changedSources = [] } = outcome
   const { reproduced, status, tried } = result
   const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
   const refused = result.symptoms.find((symptom) => symptom.class === 'authentication')
@@ -144,11 +145,15 @@ function explanation({ result, reason, run, proposed, model }: FixOutcome): stri
     case 'passing':
       return `nothing to fix: run ${run} passes (${reason})`
     case 'not-reproduced':
-      return `the failure does not repeat: ${rate}`
+      return changedSources.length === 0
+        ? `the failure does not repeat: ${rate}`
+        : `the failure does not repeat with today's code: ${rate}. Changed since the run: ${changedSources.join(', ')}. \`retake replay ${run} --code recorded\` runs the recorded code`
     case 'flaky':
       return `${result.reason} A retry is not a fix`
     case 'not-forkable':
-      return result.reason
+      return changedSources.length === 0
+        ? result.reason
+        : `${result.reason} Changed since the run: ${changedSources.join(', ')}`
     case 'untried': {
       const untried = untriedFixes(result).length
       return `${rate} (${reason}). ${untried} of ${plural(result.fixes.length, 'candidate')} could not be tried`

@@ -11,6 +11,7 @@ import { type BlameFindings, defined, type RunView, type Tape, attempt } from '@
 import { locate } from '@retake/tape/locate'
 import { openTape } from '@retake/tape/node'
 import { changedSources, whyNotRunAgain, requireTrust } from '@retake/runner/agent'
+import { RecordedCode } from '@retake/runner/sources'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { processOf, searchedSteps } from '../blame/process-tree.js'
 import { prepareSearch } from '../blame/read-search.js'
@@ -85,6 +86,8 @@ export interface FixOutcome {
   readonly confined: boolean
   /** Why changed tools and code that a model wrote have no sandbox here; missing if they have one. */
   readonly noSandbox?: string
+  /** Files that have changed since the run. Trials run today's code. */
+  readonly changedSources?: readonly string[]
   /** Trials run by this command; the others are from an earlier one. */
   readonly newTrials: number
   /** A run with the best fix, and the tools that ran in it because their code changed. */
@@ -283,6 +286,7 @@ export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutc
       confined: trials.isConfined,
       ...(why !== undefined && { noSandbox: why }),
       newTrials: trials.runs,
+      ...(changed.length > 0 && { changedSources: changed }),
       ...(author && { model: author.report }),
       ...(context.findings && { causes: context.findings.causes.map(({ steps }) => steps) }),
       ...(search && { search }),
@@ -356,10 +360,12 @@ async function locateCause(
   if (isFinished && known.oracle === oracle.text) return { findings: known.findings }
   const { signal, onProgress, maxForks, maxUsd } = settings
   try {
+    using code = RecordedCode.ofChanged(tape)
     const search = await prepareSearch(
       tape,
       {
         oracle,
+        code,
         env: settings.env,
         runs: settings.store,
         timeoutMs: settings.timeoutMs,

@@ -19,6 +19,7 @@ import { checkPriced, confirmCost } from '@retake/runner/command-line'
 import { FOUND, Interruption } from '@retake/runner/command-line'
 import { ORACLE_OPTIONS } from '@retake/runner/oracle'
 import { requireTrust } from '@retake/runner/agent'
+import { codeToShow } from '@retake/runner/sources'
 import { copyDemo, withDemoRun } from '@retake/runner/demo'
 
 /** Correct output of the refund agent, and correct answer of its tool. */
@@ -90,7 +91,8 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)
   using interruption = new Interruption()
   const settings = await readSearchSettings(tape, options)
-  const search = await prepareSearch(tape, settings, interruption.signal)
+  using code = codeToShow(tape)
+  const search = await prepareSearch(tape, { ...settings, code }, interruption.signal)
   const passing = await judgeRecording(search, interruption.signal)
   interruption.throwIfAny()
   if (passing.verdict === 'pass') {

@@ -13,6 +13,8 @@ import { ALL_RUNS_OPTIONS, chooseRuns, inspectRuns, type SkippedRun } from '@ret
 import { withProbe } from '@retake/runner/debug'
 import { captureStates, readStates, writeStates } from '@retake/runner/debug'
 import { cliErrors } from '@retake/runner/errors'
+import { RecordedCode } from '@retake/runner/sources'
+import type { CapturedState, Tape } from '@retake/tape'
 import { ORACLE_OPTIONS } from '@retake/runner/oracle'
 import { viewRun } from '@retake/runner/runs'
 import { type Look, printable, tableLines } from '@retake/runner/terminal'
@@ -51,20 +53,24 @@ one.`,
     for (const outcome of ['failed', 'passed'] as const)
       if (decided.every((run) => run.outcome !== outcome))
         throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
+    let withRecordedCode = 0
+    const capture = async (tape: Tape): Promise<readonly CapturedState[]> => {
+      using code = RecordedCode.ofChanged(tape)
+      if (code !== undefined) withRecordedCode++
+      const probe = { nodeArgs: options.texts('node-arg'), code }
+      const states = await withProbe(tape, probe, (started) =>
+        captureStates(started, viewRun(tape), 1, code),
+      )
+      writeStates(tape, states)
+      return states
+    }
     const observed: ObservedRun[] = await inspectRuns(
       decided,
       skipped,
       jobs,
       async ({ tape, outcome }) => {
-        const probe = { nodeArgs: options.texts('node-arg') }
         // Captured once and stored beside the tape for later commands.
-        const states =
-          attempt(() => readStates(tape)) ??
-          (await withProbe(tape, probe, async (started) => {
-            const captured = await captureStates(started, viewRun(tape), 1)
-            writeStates(tape, captured)
-            return captured
-          }))
+        const states = attempt(() => readStates(tape)) ?? (await capture(tape))
         const frames = states.flatMap((state) => state.frames)
         const values = frames.flatMap(({ location, variables }): ObservedValue[] => {
           const file = path.relative(tape.details.cwd ?? '.', location.file)
@@ -76,6 +82,10 @@ one.`,
         return { id: tape.run.id, failed: outcome === 'failed', values }
       },
     )
+    if (withRecordedCode > 0)
+      process.stderr.write(
+        `note  the code has changed since ${plural(withRecordedCode, 'run')}; showing the recorded code\n`,
+      )
     const found = separateRuns(observed, top)
     options.print({ ...found, skipped }, (look) => separatedLines(found, skipped, look), 2)
     return found.predicates.some(({ adjustedP }) => adjustedP <= SIGNIFICANT) ? 0 : 1

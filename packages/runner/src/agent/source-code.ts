@@ -24,11 +24,20 @@ const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index
  * Digest of these files and all files of your own that they import, directly or indirectly: by
  * relative path, by an alias of tsconfig.json or package.json, or as a package of the workspace.
  * Missing files do not count. Excludes installed packages, and paths computed at run time.
+ * `copy`: reads the recorded code from there; unchanged code has the same digest without it.
  */
-export function hashOfCode(files: Iterable<string>): string {
+export function hashOfCode(
+  files: Iterable<string>,
+  copy?: { readonly root: MovedRoot; fileOf(file: string): string | undefined },
+): string {
   const hash = createHash('sha256')
-  for (const [file, bytes] of reachableCode(files))
-    hash.update(`${file}\0${bytes.length}\0`).update(bytes)
+  const { recorded, current } = copy?.root ?? { recorded: '', current: '' }
+  const read = [...files].map((file) => copy?.fileOf(path.resolve(file)) ?? file)
+  for (const [file, bytes] of reachableCode(read)) {
+    const isInCopy = copy !== undefined && file.startsWith(current + path.sep)
+    const name = isInCopy ? recorded + file.slice(current.length) : file
+    hash.update(`${name}\0${bytes.length}\0`).update(bytes)
+  }
   return hash.digest('hex')
 }
 

@@ -56,10 +56,13 @@ export function findVerb(table: VerbTable, [first = '', ...rest]: readonly strin
   const end = rest.indexOf('--')
   const words = rest.slice(0, end === -1 ? rest.length : end)
   for (const [name, command] of parts) {
-    const [, part = ''] = name.split(' ')
+    const [, part = '', value] = name.split(' ')
     if (part === rest[0] && !part.startsWith('-')) return { ...command, name, args: rest.slice(1) }
-    if (part.startsWith('-') && words.some((word) => word.split('=')[0] === part))
-      return { ...command, name, args: rest }
+    const isChosen = words.some((word, index) => {
+      const [option, given = words[index + 1]] = word.split('=')
+      return option === part && (value === undefined || given === value)
+    })
+    if (part.startsWith('-') && isChosen) return { ...command, name, args: rest }
   }
   if (entry.load === undefined && !rest.some((word) => word === '--help' || word === '-h')) {
     const names = parts.map(([name]) => name)

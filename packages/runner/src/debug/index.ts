@@ -17,6 +17,8 @@ export { captureStates, capturedState, readStates, stateFileOf, writeStates } fr
 export { checkExpression, runStepPrompt } from './step-prompt.js'
 export {
   locationText,
+  recordedLine,
+  recordedLines,
   sourceExcerpt,
   sourceLine,
   stopJson,

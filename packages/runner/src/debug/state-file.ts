@@ -7,6 +7,7 @@ import { checkEnd } from './probe-agent.js'
 import { redactionOf } from '@retake/engine/runs'
 import { withPersonalData } from '../agent/replay-agent.js'
 import { cliErrors } from '../errors.js'
+import type { RecordedCode } from '../sources/recorded-code.js'
 import { sourceLine } from './stop-lines.js'
 
 interface Header {
@@ -18,13 +19,15 @@ interface Header {
 
 export const stateFileOf = (tape: Pick<Tape, 'path'>): string => `${tape.path}.state`
 
-/** The state of a step, without library frames and code. */
+/** The state of a step, without library frames and code. `code`: the code that runs, if not today's. */
 export function capturedState(
   { location, isDirect }: Pick<Stop, 'location' | 'isDirect'>,
   state: Pick<CapturedState, 'step' | 'seq' | 'frames' | 'asyncFrames'>,
+  code: RecordedCode | undefined,
 ): CapturedState {
   const { step, seq, frames, asyncFrames } = state
-  const source = location && sourceLine(location)
+  // Other copies of the same file may be in use.
+  const source = location && sourceLine(location, code?.fileOf(location.file) ?? location.file)
   return {
     step,
     seq,
@@ -75,6 +78,7 @@ export async function captureStates(
   probe: Probe,
   view: RunView,
   every: number,
+  code: RecordedCode | undefined,
 ): Promise<CapturedState[]> {
   const wanted = view.recordedSteps
     .filter(({ number }) => number % every === 0 || number === view.recordedSteps.length)
@@ -85,12 +89,13 @@ export async function captureStates(
     const stop = await stopAt(probe, step, last)
     if (stop === undefined) break
     const isUsers = ({ isUser }: { readonly isUser: boolean }): boolean => isUser
-    const state = capturedState(stop, {
+    const shown = {
       step: step.label,
       seq: momentOf(step),
       frames: stop.frames.filter(isUsers),
       asyncFrames: stop.asyncFrames.filter(isUsers),
-    })
+    }
+    const state = capturedState(stop, shown, code)
     states.push({ number: step.number, ...state })
     last = stop
   }

@@ -1,17 +1,22 @@
 import path from 'node:path'
 import type { StackFrame, Stop } from '@retake/engine/inspect'
-import { withoutHidden } from '@retake/engine/runs'
-import type { CapturedVariable, CodeLocation } from '@retake/tape'
+import { rememberHidden, withoutHidden } from '@retake/engine/runs'
+import type { CapturedVariable, CodeLocation, Tape } from '@retake/tape'
+import { fileHere, movedHere } from '../agent/source-code.js'
 import { cutTo, fromHere, type Look, printable, tableLines } from '../terminal/terminal.js'
 import { sourceFile } from '../sources/recorded-code.js'
+import { recordedSource } from '../sources/source-store.js'
 import { readFileSync } from 'node:fs'
 import { redactText, attempt } from '@retake/tape'
 
 const AROUND = 3
 
 /** The source around a location, with its line marked; empty if the file cannot be read. */
-export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Look): string[] {
-  const lines = readLines(file)
+export function sourceExcerpt(
+  { file, line }: CodeLocation,
+  { paint, width }: Look,
+  lines = readLines(sourceFile(file)),
+): string[] {
   const first = Math.max(1, line - AROUND)
   const shown = lines.slice(first - 1, line + AROUND).map(withoutHidden)
   const numberWidth = String(first + shown.length - 1).length
@@ -23,13 +28,35 @@ export function sourceExcerpt({ file, line }: CodeLocation, { paint, width }: Lo
   })
 }
 
-export const sourceLine = ({ file, line }: CodeLocation): string | undefined =>
-  readLines(file)
+/** `textFile`: the file that has the text of this version of the code. */
+export const sourceLine = (
+  { file, line }: CodeLocation,
+  textFile = sourceFile(file),
+): string | undefined =>
+  readLines(textFile)
     .slice(line - 1, line)
     .map(withoutHidden)[0]
 
+/** The recorded line of a location such as `agent.ts:3:7`; undefined if today's file is the same. */
+export function recordedLine(tape: Tape, site: string): string | undefined {
+  const [, file = '', line] = /^(.+?):(\d+)(?::\d+)?$/.exec(site) ?? []
+  const text = recordedLines(tape, file)?.[Number(line) - 1]
+  return text === undefined ? undefined : withoutHidden(text)
+}
+
+/** The recorded lines of a source file; undefined if today's file is the same. */
+export function recordedLines(tape: Tape, file: string): string[] | undefined {
+  const content = recordedSource(tape, file)
+  const here = fileHere(tape.details.cwd ?? '.', file, movedHere(tape))
+  if (content === undefined || attempt(() => readFileSync(here))?.equals(content)) return undefined
+  rememberHidden(tape)
+  return maskedLines(content.toString())
+}
+
 const readLines = (file: string): string[] =>
-  attempt(() => redactText(readFileSync(sourceFile(file), 'utf8')).split(/\r?\n/), [])
+  attempt(() => maskedLines(readFileSync(file, 'utf8')), [])
+
+const maskedLines = (source: string): string[] => redactText(source).split(/\r?\n/)
 
 export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look

@@ -1,4 +1,4 @@
-import { plural } from '@retake/tape/present'
+import { changedCodeText } from '@retake/tape/present'
 import type { Tape } from '@retake/tape'
 import { changedSources, warnOfChangedSources } from '../agent/source-code.js'
 import { painter } from '../terminal/terminal.js'
@@ -17,9 +17,9 @@ export function codeToShow(tape: Tape): RecordedCode | undefined {
   if (changed.length === 0) return undefined
   const code = RecordedCode.of(tape, changed)
   if (code === undefined) warnOfChangedSources(tape)
-  else process.stderr.write(`${painter(process.stderr)('yellow', 'note')}  ${changedText(code)}\n`)
+  else
+    process.stderr.write(
+      `${painter(process.stderr)('yellow', 'note')}  ${changedCodeText(changed.length)}\n`,
+    )
   return code
 }
-
-export const changedText = ({ changed }: Pick<RecordedCode, 'changed'>): string =>
-  `${plural(changed.length, 'file')} changed since this run; showing the recorded code`

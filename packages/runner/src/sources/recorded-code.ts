@@ -86,7 +86,10 @@ export class RecordedCode implements Disposable {
       if (content === undefined) return undefined
       contents.set(file, content)
     }
-    const top = topOf([tape.details.cwd ?? '.', ...[...contents.keys()].map((file) => path.dirname(file))])
+    const top = topOf([
+      tape.details.cwd ?? '.',
+      ...[...contents.keys()].map((file) => path.dirname(file)),
+    ])
     if (contents.size === 0 || top === path.parse(top).root) return undefined
     return new RecordedCode(tape, top, contents, changed)
   }
@@ -98,9 +101,12 @@ export class RecordedCode implements Disposable {
     return code
   }
 
-  /** The copy of a file. */
-  fileOf(file: string): string {
-    return path.join(this.root.current, path.relative(this.root.recorded, file))
+  /** The copy of a file; undefined for a file that is not in it. */
+  fileOf(file: string): string | undefined {
+    const { recorded, current } = this.root
+    if (!file.startsWith(withSeparator(recorded))) return undefined
+    const copy = path.join(current, path.relative(recorded, file))
+    return isThere(copy) ? copy : undefined
   }
 
   [Symbol.dispose](): void {
@@ -118,7 +124,7 @@ process.once('exit', () => {
 export function sourceFile(file: string): string {
   for (const code of open) {
     const copy = code.fileOf(file)
-    if (file.startsWith(code.root.recorded) && isThere(copy)) return copy
+    if (copy !== undefined) return copy
   }
   return file
 }

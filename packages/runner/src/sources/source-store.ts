@@ -96,16 +96,26 @@ export function* recordedSources(
 ): Generator<readonly [file: string, content: Buffer | undefined]> {
   const { code, cwd = '.' } = tape.details
   if (code === undefined) return
+  for (const [file, sha] of Object.entries(filesOfCode(code)))
+    yield [path.resolve(cwd, file), storedContent(tape, sha)]
+}
+
+/** The recorded content of one source file; undefined if it is missing, damaged or not part of the code. */
+export function recordedSource(tape: Tape, file: string): Buffer | undefined {
+  const { code, cwd = '.' } = tape.details
+  const sha = code?.files[path.relative(cwd, path.resolve(cwd, file))]
+  return sha === undefined ? undefined : storedContent(tape, sha)
+}
+
+function storedContent({ path: file, details: { cwd = '.' } }: Tape, sha: string) {
   const stores = [
-    SourceStore.besideRuns(path.dirname(tape.path)),
+    SourceStore.besideRuns(path.dirname(file)),
     new SourceStore(path.join(cwd, '.retake', 'sources')),
     new SourceStore(path.resolve('.retake', 'sources')),
   ]
-  for (const [file, sha] of Object.entries(filesOfCode(code))) {
-    let content: Buffer | undefined
-    for (const store of stores) content ??= store.read(sha)
-    yield [path.resolve(cwd, file), content]
-  }
+  let content: Buffer | undefined
+  for (const store of stores) content ??= store.read(sha)
+  return content
 }
 
 /** True if the code of a run can be executed again: all of its contents were kept. */

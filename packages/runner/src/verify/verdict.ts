@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { defined } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { divergenceAdvice, divergenceReport } from '../agent/divergence.js'
 import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
@@ -271,7 +272,10 @@ function textOf({ tape: file, ok, detail, error, replayed }: VerifiedTape): stri
   const tape = openTape(file)
   return replayed.divergences
     .map((divergence) => {
-      const fix = [...divergenceAdvice(tape, divergence), `retake replay ${fromHere(file)}`]
+      const { changedCode } = replayed
+      const option = changedCode === undefined ? '' : ' --code recorded'
+      const advice = divergenceAdvice(tape, divergence, defined({ changedCode }))
+      const fix = [...advice, `retake replay ${fromHere(file)}${option}`]
       return divergenceReport(tape, divergence, PLAIN_LOOK, { fix }).join('\n')
     })
     .join('\n\n')

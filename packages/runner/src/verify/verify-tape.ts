@@ -4,7 +4,9 @@ import { type ChangedFile, changedFileLines, changedFiles } from '../agent/chang
 import { checkTape, type IntegritySummary } from '../runs/run-summary.js'
 import { explainOrThrow, type ExplainedError } from '../terminal/print-error.js'
 import { isolationFacts, type Replayed, replayAgent } from '../agent/replay-agent.js'
-import { whyNotRunAgain } from '../agent/source-code.js'
+import { changedSources, whyNotRunAgain } from '../agent/source-code.js'
+import { RecordedCode } from '../sources/recorded-code.js'
+import { fromHere } from '../terminal/terminal.js'
 import { originalOf } from '../privacy/vault.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { viewRun } from '../runs/view-run.js'
@@ -31,6 +33,8 @@ export interface VerifiedTape {
   /** Files that were served as recorded although they have changed since. */
   readonly changedFiles?: readonly ChangedFile[]
   readonly notCaptured?: readonly NotCaptured[]
+  /** Source files that have changed since; set if they were not used, or if a replay with them differs. */
+  readonly changedCode?: readonly string[]
 }
 
 export interface VerifyOptions {
@@ -38,6 +42,8 @@ export interface VerifyOptions {
   /** Accepts a tape without an end. */
   readonly allowCutOff: boolean
   readonly strictFiles: boolean
+  /** The code that is replayed. */
+  readonly code: 'recorded' | 'today'
 }
 
 /** Nothing is wrong with the tape, but it cannot be read or understood here. */
@@ -95,14 +101,18 @@ async function checkReplay(
     using temporary = temporaryFolder('verify')
     const { tape, note } = originalOf(openTape(file), temporary.path)
     const noted = note === undefined ? {} : { detail: `${checked.detail} · ${note}` }
-    const replayed = await replayOnce(tape, { ...checked, ...noted })
+    const replayed = await replayOnce(tape, { ...checked, ...noted }, options)
     if (replayed.replay === 'not tried') return replayed
     // Facts that a replay does not show: files served as recorded, and uncaptured boundaries.
     const changed = changedFiles(tape)
     const { notCaptured } = viewRun(tape)
     const [first] = changedFileLines(changed)
+    const isExplained = options.code === 'recorded' || !replayed.ok
+    const changedCode =
+      isExplained && tape.details.code !== undefined ? changedSources(tape).map(fromHere) : []
     return {
       ...replayed,
+      ...(changedCode.length > 0 && { changedCode }),
       ...(changed.length > 0 && { changedFiles: changed }),
       ...(notCaptured.length > 0 && { notCaptured }),
       ...(options.strictFiles &&
@@ -115,15 +125,20 @@ async function checkReplay(
   }
 }
 
-async function replayOnce(tape: Tape, checked: VerifiedTape): Promise<VerifiedTape> {
+async function replayOnce(
+  tape: Tape,
+  checked: VerifiedTape,
+  options: Pick<VerifyOptions, 'code'>,
+): Promise<VerifiedTape> {
   const { command, proxy } = tape.details
   if (proxy !== undefined && command === undefined)
     return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }
   const notReplayed = command === undefined ? whyNotRunAgain(tape) : undefined
   if (notReplayed !== undefined) return { ...checked, notReplayed }
   try {
+    using code = options.code === 'recorded' ? RecordedCode.required(tape) : undefined
     const replayed = await (command === undefined
-      ? replayAgent(tape, { stdio: 'ignore' })
+      ? replayAgent(tape, { stdio: 'ignore', code })
       : (await import('../commands/replay-recorded-command.js')).replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
     if (divergence === undefined) {

@@ -66,6 +66,10 @@ export function parseSize(text: unknown): number | undefined {
 export const plural = (value: number, word: string, many = `${word}s`): string =>
   `${count(value)} ${value === 1 ? word : many}`
 
+/** Says that a past run is shown with its own code, because today's differs. */
+export const changedCodeText = (files: number): string =>
+  `${plural(files, 'file')} changed since this run; showing the recorded code`
+
 /** Local time, short enough for a table: `09:30:12` today, `11-14 09:30` this year, `2025-11-14` before. */
 export function localTime(epochMs: number, now = new Date()): string {
   const date = new Date(epochMs)

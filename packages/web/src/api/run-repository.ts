@@ -212,8 +212,10 @@ export interface DivergenceView {
 export interface OpenedSession {
   readonly session: string
   readonly steps: number
-  /** Source files that changed after the recording. Lines refer to the current version. */
+  /** Source files that changed after the recording. */
   readonly changedSources: readonly string[]
+  /** The code that runs, and to which lines refer. */
+  readonly code: 'recorded' | 'today'
 }
 
 export type Move =

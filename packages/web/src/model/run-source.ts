@@ -259,7 +259,10 @@ export interface SourceExcerpt {
   readonly column: number
   readonly firstLine: number
   readonly lines: readonly string[]
-  /** True if the file changed after the run began, so that lines may differ from those that ran. */
+  /** Set if today's file differs, so that these are the recorded lines: number of changed files. */
+  readonly changedFiles?: number
+  readonly isDeleted?: boolean
+  /** True if today's file is shown and was saved after the run began: the lines may differ. */
   readonly savedSince?: boolean
 }
 

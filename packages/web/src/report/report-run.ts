@@ -17,10 +17,11 @@ import { version } from '@retake/runner/package-root'
 import { statusOf, viewRun } from '@retake/runner/runs'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { plural } from '@retake/tape/present'
+import { changedCodeText, plural } from '@retake/tape/present'
 
 import { readStates } from '@retake/runner/debug'
 import { sourceNear } from '../ui/runs/source-near.js'
+import { changedSources } from '@retake/runner/agent'
 import { cliErrors } from '@retake/runner/errors'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
 
@@ -50,8 +51,10 @@ function gatherParts(
   for (const { location, frames } of states)
     for (const position of [location, ...frames.map((frame) => frame.location)])
       if (position !== undefined) sites.add(`${position.file}:${position.line}:${position.column}`)
+  // Hashes all files, so only once.
+  let changed: number | undefined
   for (const site of sites) {
-    const excerpt = sourceNear(tape, site)
+    const excerpt = sourceNear(tape, site, () => (changed ??= changedSources(tape).length))
     if (excerpt === undefined) continue
     const firstLine = Math.max(excerpt.firstLine, excerpt.line - AROUND)
     const from = firstLine - excerpt.firstLine
@@ -112,12 +115,13 @@ export function reportRun(name: string, options: ReportOptions) {
   ]
   onStage('writing the report')
   const html = makeReport({ ...content, notes })
+  const [changed] = Object.values(sources).flatMap(({ changedFiles }) => changedFiles ?? [])
   let bytes = 0
   for (let seq = 0; seq < tape.count; seq++) bytes += tape.bodySize(seq)
   return {
     html,
     run: tape.run.id,
-    notes,
+    notes: [...notes, ...(changed === undefined ? [] : [changedCodeText(changed)])],
     rawBytes: bytes,
     isDamaged: damage !== undefined,
   }

@@ -18,7 +18,7 @@ class Server {
       const session = `s${++this.sessions}`
       this.open.add(session)
       this.requested.push(`open ${session}`)
-      return Promise.resolve({ session, steps: 9, changedSources: [] })
+      return Promise.resolve({ session, steps: 9, changedSources: [], code: 'today' })
     },
     move: async (session: string, to: Move): Promise<SessionPosition> => {
       const goal = to.to === 'step' ? to.step : to.to

@@ -1,4 +1,9 @@
-import type { Move, SessionPosition, SessionValue } from '../../api/run-repository.js'
+import type {
+  Move,
+  OpenedSession,
+  SessionPosition,
+  SessionValue,
+} from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-source.js'
 import { explainError } from '../sources/backend-error.js'
 import type { LiveActions } from '../sources/backend.js'
@@ -19,6 +24,7 @@ export interface DebugState {
   readonly position: SessionPosition | undefined
   readonly error: Explained | undefined
   readonly changedSources: readonly string[]
+  readonly code: OpenedSession['code']
   /** Newest last. */
   readonly evaluated: readonly Evaluated[]
   readonly watched: readonly Evaluated[]
@@ -32,6 +38,7 @@ const CLOSED: DebugState = {
   position: undefined,
   error: undefined,
   changedSources: [],
+  code: 'today',
   evaluated: [],
   watched: [],
 }
@@ -153,8 +160,8 @@ export class DebugSession extends Store<DebugState> {
   }
 
   async #open(): Promise<string> {
-    const { session, changedSources } = await this.#live.openSession(this.#run)
-    this.#change({ changedSources })
+    const { session, changedSources, code } = await this.#live.openSession(this.#run)
+    this.#change({ changedSources, code })
     return session
   }
 

@@ -1,3 +1,4 @@
+import { changedCodeText } from '@retake/tape/present'
 import { type KeyboardEvent, useId, useMemo, useState } from 'react'
 import type { SessionPosition } from '../../api/run-repository.js'
 import { Button, IconButton } from '../design/button.js'
@@ -45,6 +46,13 @@ function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
   )
 }
 
+const NAMES_MAX = 5
+
+const listed = (files: readonly string[]): string =>
+  files.length <= NAMES_MAX
+    ? files.join(', ')
+    : `${files.slice(0, NAMES_MAX).join(', ')} and ${files.length - NAMES_MAX} more`
+
 interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
 }
@@ -79,9 +87,11 @@ export function ProgramState({ run, step, captured, live }: ProgramStateProps) {
       <Moves store={store} isBusy={phase !== 'paused'} text={debugText(debug)} />
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
-        <p className="text-sm text-warning">
-          Changed since the recording; the current lines are shown:{' '}
-          {debug.changedSources.join(', ')}
+        <p className="text-sm wrap-anywhere text-warning">
+          {debug.code === 'recorded'
+            ? changedCodeText(debug.changedSources.length)
+            : 'Changed since the recording; the current lines are shown'}
+          : {listed(debug.changedSources)}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}

@@ -1,3 +1,4 @@
+import { changedCodeText } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
@@ -22,6 +23,9 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
       {excerpt.data === null && <p className="text-muted">The source is not available.</p>}
+      {excerpt.data?.changedFiles !== undefined && (
+        <p className="mb-1 text-sm text-warning">{changedCodeText(excerpt.data.changedFiles)}.</p>
+      )}
       {excerpt.data?.savedSince === true && (
         <p className="mb-1 text-sm text-warning">
           The file was saved after the run began: the lines may have changed.
@@ -60,9 +64,10 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
 }
 
 /** Not in reports, because the file is on another machine. */
-function EditorLink({ excerpt: { file, line, column } }: { excerpt: SourceExcerpt }) {
+function EditorLink({ excerpt }: { excerpt: SourceExcerpt }) {
   const { editor } = useBackend()
-  if (editor === undefined) return null
+  const { file, line, column, isDeleted } = excerpt
+  if (editor === undefined || isDeleted === true) return null
   const href = editor
     .replace('{file}', encodeURI(file))
     .replace('{line}', String(line))

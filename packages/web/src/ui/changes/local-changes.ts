@@ -21,6 +21,7 @@ import { explainOrThrow } from '@retake/runner/command-line'
 import { replayAgent, startOf } from '@retake/runner/agent'
 import { runnerOfProject, testedCall, writeTest } from '@retake/runner/tests'
 import { fromHere } from '@retake/runner/terminal'
+import { hasRecordedCode } from '@retake/runner/sources'
 
 /** Maximum length of a shown edit; `branch.edits` has the whole edit. */
 const EDIT_MAX = 400
@@ -103,12 +104,14 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
 
 /** Actions that a run allows here, or why not. Credentials are checked when something goes live. */
 export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
+  let isGone = false
   let can: true | string = status === 'recording' ? 'It is still being recorded.' : true
   try {
     if (can === true) startOf(tape)
   } catch (error) {
-    const { what, why, fix } = explainOrThrow(error)
+    const { code, what, why, fix } = explainOrThrow(error)
+    isGone = code === 'RECORDED_AGENT_MISSING'
     can = error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
   }
-  return { fork: can, rerun: can, step: can }
+  return { fork: can, rerun: can, step: isGone && hasRecordedCode(tape) ? true : can }
 }

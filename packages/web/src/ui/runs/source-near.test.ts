@@ -9,9 +9,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
+import type { RunDetails, Tape } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { keepCode } from '@retake/runner/sources'
 import { sourceNear } from './source-near.js'
 
 let outer: string
@@ -31,10 +32,14 @@ beforeEach(() => {
 afterEach(() => rmSync(outer, { recursive: true }))
 
 /** An empty run that was recorded in a folder. */
-function tapeOf(cwd: string, startedAt = Date.now() + 60_000): Tape {
+function tapeOf(
+  cwd: string,
+  startedAt = Date.now() + 60_000,
+  details: Partial<RunDetails> = {},
+): Tape {
   const file = path.join(mkdtempSync(path.join(outer, 'tape-')), 'planted.tape')
   const run = { id: 'planted', name: 'planted', startedAt, node: process.version }
-  TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, { cwd }).seal()
+  TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, { cwd, ...details }).seal()
   return openTape(file)
 }
 
@@ -69,6 +74,51 @@ describe('the source around a location', () => {
     utimesSync(file, 2000, 2000)
     expect(sourceNear(tapeOf(project, 1_000_000), `${file}:1:1`)?.savedSince).toBe(true)
     expect(sourceNear(tapeOf(project, 3_000_000), `${file}:1:1`)?.savedSince).toBeUndefined()
+  })
+
+  describe('of a run that has its code', () => {
+    let file: string
+    let recorded: Tape
+    beforeEach(() => {
+      file = path.join(project, 'src/agent.ts')
+      const kept = keepCode(file, project, path.join(project, '.retake/runs'))
+      recorded = tapeOf(project, 1000, { code: kept })
+    })
+
+    test('is the recorded one after the file was edited or deleted', () => {
+      const before = sourceNear(recorded, `${file}:20:7`)
+      expect(before?.savedSince).toBeUndefined()
+      expect(before?.changedFiles).toBeUndefined()
+      writeFileSync(file, `// new\n${code}`)
+      expect(sourceNear(recorded, `${file}:20:7`)).toEqual({ ...before, changedFiles: 1 })
+      rmSync(file)
+      const gone = { ...before, changedFiles: 1, isDeleted: true }
+      expect(sourceNear(recorded, `${file}:20:7`)).toEqual(gone)
+    })
+
+    test("is today's if the recorded one was not kept, which is said", () => {
+      rmSync(path.join(project, '.retake'), { recursive: true })
+      writeFileSync(file, `// new\n${code}`)
+      const shown = sourceNear(recorded, `${file}:1:1`)
+      expect(shown).toMatchObject({ savedSince: true })
+      expect(shown?.lines[0]).toBe('// new')
+      expect(shown?.changedFiles).toBeUndefined()
+    })
+
+    test('is empty for a file that has become a link out of the project', () => {
+      rmSync(file)
+      symlinkSync(path.join(outer, 'outside.ts'), file)
+      expect(sourceNear(recorded, `${file}:1:1`)).toBeUndefined()
+    })
+
+    test('is shown without the keys that were in it', () => {
+      const secret = 'aB3dE6gH9jK2mN5pQ8sT1vW4'
+      writeFileSync(file, `const client = new Client({ apiKey: 'sk-${secret}' })\n`)
+      const kept = keepCode(file, project, path.join(project, '.retake/runs'))
+      writeFileSync(file, code)
+      const lines = sourceNear(tapeOf(project, 1000, { code: kept }), `${file}:1:7`)?.lines
+      expect(lines?.[0]).toContain("apiKey: 'sk-retake-hidden")
+    })
   })
 
   test('is empty outside the project and for files that are not its sources', () => {

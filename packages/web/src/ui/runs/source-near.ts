@@ -4,7 +4,8 @@ import path from 'node:path'
 import { redactText, type Tape, attempt } from '@retake/tape'
 import { rememberHidden, withoutHidden } from '@retake/engine/runs'
 import type { SourceExcerpt } from '../../model/run-source.js'
-import { fileHere, movedHere, projectRoot } from '@retake/runner/agent'
+import { changedSources, fileHere, movedHere, projectRoot } from '@retake/runner/agent'
+import { recordedSource } from '@retake/runner/sources'
 
 const AROUND = 8
 const FILE_MAX_BYTES = 4 << 20
@@ -13,23 +14,30 @@ const LINE_MAX = 2000
 const SOURCE = /\.(?:[cm]?[jt]sx?|py|vue|svelte|astro)$/
 
 /**
- * The source around a location on a tape, from the current file; undefined if there is nothing to
- * show. A tape can come from anywhere and name any file, so this reads only sources inside of the
+ * The source around a location on a tape, as recorded, or from the current file if that was not
+ * kept; undefined if there is nothing to show. A tape can come from anywhere and name any file, so this reads only sources inside of the
  * run's project, with links followed: nothing from node_modules, no other kinds of files, and no
  * project that is a whole disk or home directory. Keys are masked.
  */
-export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined {
+export function sourceNear(
+  tape: Tape,
+  site: string,
+  changedFiles = (): number => changedSources(tape).length,
+): SourceExcerpt | undefined {
   const [, name, line, column] = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/.exec(site) ?? []
   if (name === undefined) return undefined
-  const file = realFile(fileHere(tape.details.cwd ?? '.', name, movedHere(tape)))
-  if (file === undefined || !mayBeShown(tape, file)) return undefined
-  const lines = attempt(() =>
-    statSync(file).size > FILE_MAX_BYTES
-      ? undefined
-      : redactText(readFileSync(file, 'utf8')).split(/\r?\n/),
-  )
+  const named = fileHere(tape.details.cwd ?? '.', name, movedHere(tape))
+  const here = realFile(named)
+  const file = here ?? named
+  if (!mayBeShown(tape, file)) return undefined
+  const today = here === undefined ? undefined : attempt(() => readSource(here))
+  const recorded = recordedSource(tape, name)
+  const content = recorded ?? today
+  if (content === undefined || content.length > FILE_MAX_BYTES) return undefined
+  const lines = redactText(content.toString()).split(/\r?\n/)
   const at = Number(line)
-  if (lines === undefined || at < 1 || at > lines.length) return undefined
+  if (at < 1 || at > lines.length) return undefined
+  const isChanged = recorded !== undefined && today?.equals(recorded) !== true
   rememberHidden(tape)
   const first = Math.max(1, at - AROUND)
   return {
@@ -40,9 +48,15 @@ export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined 
     lines: lines
       .slice(first - 1, at + AROUND)
       .map((text) => withoutHidden(text).slice(0, LINE_MAX)),
-    ...(statSync(file).mtimeMs > tape.run.startedAt && { savedSince: true }),
+    ...(isChanged && { changedFiles: changedFiles() }),
+    ...(here === undefined && { isDeleted: true }),
+    ...(recorded === undefined &&
+      statSync(file).mtimeMs > tape.run.startedAt && { savedSince: true }),
   }
 }
+
+const readSource = (file: string): Buffer | undefined =>
+  statSync(file).size > FILE_MAX_BYTES ? undefined : readFileSync(file)
 
 function mayBeShown(tape: Tape, file: string): boolean {
   if (!SOURCE.test(file) || file.split(path.sep).includes('node_modules')) return false

@@ -17,25 +17,34 @@ import {
   type StoppedPosition,
   Timeline,
 } from '@retake/engine/inspect'
-import { changedSources, movedHere, sourceFiles, startOf } from '@retake/runner/agent'
+import { changedSources, fileHere, movedHere, sourceFiles, startOf } from '@retake/runner/agent'
+import { RecordedCode } from '@retake/runner/sources'
 import { fromHere } from '@retake/runner/terminal'
 import { viewRun } from '@retake/runner/runs'
 import { stampText } from '../runs/run-models.js'
 
 /** A stop of a timeline as a captured state: only user code, and no functions. */
-async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {
+async function stateAt(
+  timeline: Timeline,
+  stop: StoppedPosition,
+  code: RecordedCode | undefined,
+): Promise<CapturedState> {
   const { moment, stack } = stop
   const frames = await Promise.all(
     stack.map(async (line, index) =>
       line.isUser && !line.isAsync ? [{ ...line, variables: await timeline.locals(index) }] : [],
     ),
   )
-  return capturedState(stop, {
-    step: moment.label,
-    seq: moment.seq,
-    frames: frames.flat(),
-    asyncFrames: stack.filter(({ isAsync, isUser }) => isAsync && isUser),
-  })
+  return capturedState(
+    stop,
+    {
+      step: moment.label,
+      seq: moment.seq,
+      frames: frames.flat(),
+      asyncFrames: stack.filter(({ isAsync, isUser }) => isAsync && isUser),
+    },
+    code,
+  )
 }
 
 /** Position of a timeline for a page. `state`: of this stop. `before`: of the previous stop. */
@@ -67,46 +76,69 @@ const stackLineView = ({ location, ...line }: StackLine): StackLineView => {
 const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
 
 /**
- * A movable position in a run, with the program paused there. Moves run one at a time. If the
- * agent's code changes, the program is replayed from the start, so that versions never mix.
+ * A movable position in a run, with the program paused there. Moves run one at a time. Runs the
+ * recorded code if today's differs. Otherwise an edit makes the session outdated, so that versions
+ * never mix.
  */
 class RunSession {
   readonly #tapeStamp: string
   readonly #files: readonly string[]
-  #sources: string
-  #timeline: Timeline
+  readonly #sources: string
+  readonly #code: RecordedCode | undefined
+  readonly #timeline: Timeline
   #state: CapturedState | undefined
   #position: SessionPosition = { kind: 'start' }
   #last: Promise<unknown> = Promise.resolve()
-  #isClosed = false
 
   /** Throws if the recorded program cannot be started here. */
   constructor(private readonly tape: Tape) {
-    startOf(tape, movedHere(tape))
+    const { code, cwd = '.' } = tape.details
+    const moved = movedHere(tape)
     this.#tapeStamp = stampText(tape.path)
-    this.#files = sourceFiles(tape)
+    this.#files = [...sourceFiles(tape), ...Object.keys(code?.files ?? {})].map((file) =>
+      fileHere(cwd, file, moved),
+    )
     this.#sources = stampText(...this.#files)
-    this.#timeline = this.#start()
+    this.#code = RecordedCode.ofChanged(tape)
+    try {
+      startOf(tape, this.#code?.root ?? moved)
+    } catch (error) {
+      this.#code?.[Symbol.dispose]()
+      throw error
+    }
+    this.#timeline = new Timeline({
+      tape,
+      steps: viewRun(tape).recordedSteps,
+      spawn: () => spawnProbe(tape, { code: this.#code }),
+      ...LIMITS,
+    })
   }
 
   get steps(): number {
     return this.#timeline.count
   }
 
-  /** True if the tape was changed or removed, so that the session no longer shows this run. */
-  get isOutdated(): boolean {
-    return stampText(this.tape.path) !== this.#tapeStamp
+  get code(): OpenedSession['code'] {
+    return this.#code === undefined ? 'today' : 'recorded'
+  }
+
+  /** Why the session no longer shows this run. */
+  get whyOutdated(): string | undefined {
+    if (stampText(this.tape.path) !== this.#tapeStamp)
+      return 'The tape of the run has changed since.'
+    if (this.#code === undefined && stampText(...this.#files) !== this.#sources)
+      return 'The code of the run has changed since.'
+    return undefined
   }
 
   changedSources(): string[] {
-    return changedSources(this.tape).map(fromHere)
+    return (this.#code?.changed ?? changedSources(this.tape)).map(fromHere)
   }
 
   /** Skips a move aborted before its turn, because pages scroll past many steps quickly. */
   move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
     return this.#inTurn(async () => {
       if (signal?.aborted) return this.#position
-      await this.#reloadChangedCode(to.to !== 'step')
       const position = await this.#goTo(to)
       // Already there. The changes of the last move are still of interest.
       if (
@@ -116,7 +148,8 @@ class RunSession {
       )
         return this.#position
       const before = this.#state
-      this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
+      this.#state =
+        position.kind === 'stop' ? await stateAt(this.#timeline, position, this.#code) : undefined
       return (this.#position = sessionPosition(position, this.#state, before))
     })
   }
@@ -125,7 +158,6 @@ class RunSession {
   evaluate(expression: string): Promise<SessionValue> {
     const checked = checkExpression(expression)
     return this.#inTurn(async () => {
-      await this.#reloadChangedCode(true)
       const evaluation = await this.#timeline.print(checked)
       if (!evaluation.ok) return { ok: false, type: 'error', text: evaluation.message, json: null }
       const { type, text, json, cut } = evaluation.value
@@ -134,34 +166,9 @@ class RunSession {
   }
 
   /** Resolves when all its processes are gone. */
-  close(): Promise<void> {
-    this.#isClosed = true
-    return this.#timeline.close()
-  }
-
-  #start(): Timeline {
-    const tape = this.tape
-    return new Timeline({
-      tape,
-      steps: viewRun(tape).recordedSteps,
-      spawn: () => spawnProbe(tape),
-      ...LIMITS,
-    })
-  }
-
-  /** `isSameStep`: stops at the current step again. */
-  async #reloadChangedCode(isSameStep: boolean): Promise<void> {
-    if (stampText(...this.#files) === this.#sources) return
-    const { position } = this.#timeline
+  async close(): Promise<void> {
+    using _copy = this.#code
     await this.#timeline.close()
-    // A closed timeline rejects every command with the same error.
-    if (this.#isClosed) return
-    this.#sources = stampText(...this.#files)
-    this.#timeline = this.#start()
-    this.#position = { kind: 'start' }
-    this.#state = undefined
-    const step = 'moment' in position ? position.moment?.label : undefined
-    if (isSameStep && step !== undefined) await this.#goTo({ to: 'step', step })
   }
 
   async #goTo(to: Move): Promise<Position> {
@@ -174,7 +181,7 @@ class RunSession {
     } catch (error) {
       if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') throw error
       // The probable reason if a replay left the tape: changed code.
-      const changed = this.changedSources()
+      const changed = this.code === 'today' ? this.changedSources() : []
       if (changed.length === 0) throw error
       const why = `${error.why} Saved since the recording: ${changed.join(', ')}.`
       throw new RetakeError(error.code, error.what, why, error.fix, { cause: error })
@@ -219,7 +226,8 @@ export class Sessions {
     const id = randomUUID()
     this.#entries.set(id, { session, idle: this.#closeLater(id), uses: 0 })
     for (const old of [...this.#entries.keys()].slice(0, -SESSIONS_MAX)) void this.close(old)
-    return { session: id, steps: session.steps, changedSources: session.changedSources() }
+    const { steps, code } = session
+    return { session: id, steps, code, changedSources: session.changedSources() }
   }
 
   move(id: string, to: Move, signal?: AbortSignal): Promise<SessionPosition> {
@@ -256,9 +264,10 @@ export class Sessions {
         id,
         'It was not used for a while, or others were opened after it.',
       )
-    if (entry.session.isOutdated) {
+    const { whyOutdated } = entry.session
+    if (whyOutdated !== undefined) {
       void this.close(id)
-      throw cliErrors.NO_SUCH_SESSION(id, 'The tape of the run has changed since.')
+      throw cliErrors.NO_SUCH_SESSION(id, whyOutdated)
     }
     clearTimeout(entry.idle)
     entry.uses++
