@@ -2,7 +2,10 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEffectProvider } from '../support/effect-provider.mjs'
+import { run } from '../support/run-retake.mjs'
 import { folderWith } from './workspace.js'
+
+const library = new URL('../../packages/cli/bundle/index.js', import.meta.url).href
 
 let provider: Awaited<ReturnType<typeof startEffectProvider>>
 beforeAll(async () => {
@@ -46,8 +49,6 @@ test.each(Object.entries(EDITS))(
     edit(folder)
     const before = readdirSync(folder).toSorted()
 
-    const diverged = await retake(['replay', 'last'])
-    expect(diverged.code).not.toBe(0)
     const replayed = await retake(['replay', 'last', '--code', 'recorded'])
     expect(replayed.stderr).toContain('identical')
     expect(replayed.stderr).toMatch(/code: as recorded; changed since: .*lib\.mjs/)
@@ -119,4 +120,64 @@ test('unchanged code is kept once, whatever the number of runs', async () => {
   const first = stored()
   await retake(['record', 'agent.mjs'], { env: env() })
   expect(stored()).toEqual(first)
+})
+
+test('runs of a function carry their code, which is read once in a process', async () => {
+  const { folder, retake } = await folderWith({
+    'lib.mjs': LIBRARY,
+    'agent.mjs': `import { defineAgent, tool } from '${library}'
+import { polite } from './lib.mjs'
+const price = tool('price', async ({ letter }) => letter + Math.random())
+export const handle = defineAgent('agent.mjs#handle', async (name) => {
+  const answer = await price({ letter: polite(name) })
+  return answer
+})`,
+    'server.mjs': `import { appendFileSync } from 'node:fs'
+import { record } from '${library}'
+import { handle } from './agent.mjs'
+await record({ name: 'first', input: 'Ann' }, handle)
+appendFileSync('lib.mjs', '// edited while the server runs')
+await record({ name: 'second', input: 'Bob' }, handle)
+await record({ name: 'elsewhere', input: 'Cy', dir: 'tenant/runs' }, handle)
+await record({ name: 'last', input: 'Dan' }, (name) => handle(name))`,
+  })
+  const served = await run(process.execPath, ['server.mjs'], folder)
+  expect(served.stderr).toBe('')
+  EDITS['another prompt']?.(folder)
+  const [elsewhere = ''] = readdirSync(join(folder, 'tenant/runs'))
+  for (const name of ['last~2', 'last~1', join('tenant/runs', elsewhere)]) {
+    const { stderr } = await retake(['replay', name, '--code', 'recorded'])
+    expect(stderr).toContain('identical')
+    expect(stderr).toContain('changed since: lib.mjs')
+  }
+  const evaluated = await retake(['debug', 'eval', 'last~1', '--at', 'lib.mjs:3', 'text'])
+  expect(evaluated.stdout).toContain("'Dear Bob'")
+  const bare = await retake(['replay', 'last', '--code', 'recorded'])
+  expect(bare.code).not.toBe(0)
+})
+
+test('threads and recorded child processes run their recorded code', async () => {
+  const { folder, retake } = await folderWith({
+    'agent.mjs': `import { spawnSync } from 'node:child_process'
+import { Worker } from 'node:worker_threads'
+const { stdout } = spawnSync(process.execPath, ['child.mjs'], { cwd: 'sub', encoding: 'utf8' })
+new Worker(new URL('./worker.mjs', import.meta.url)).on('message', (m) => console.log(m, stdout))`,
+    'worker.mjs': `import { parentPort } from 'node:worker_threads'
+parentPort.postMessage('hello')`,
+    'sub/child.mjs': `import { word } from './word.mjs'\nconsole.log(word, Math.random())`,
+    'sub/word.mjs': `export const word = 'old'`,
+  })
+  await retake(['record', '--children', 'agent.mjs'])
+  writeFileSync(join(folder, 'sub/word.mjs'), `export const word = 'new'`)
+  writeFileSync(join(folder, 'worker.mjs'), '')
+  const parent = await retake(['replay', 'last', '--code', 'recorded'])
+  expect(parent.stderr).toContain('changed since: worker.mjs')
+  expect(parent.code).toBe(0)
+  const [child = ''] = readdirSync(join(folder, '.retake/runs'), {
+    recursive: true,
+    encoding: 'utf8',
+  }).filter((name) => /\.children.*\.tape$/.test(name))
+  const replayed = await retake(['replay', join('.retake/runs', child), '--code', 'recorded'])
+  expect(replayed.stderr).toContain('changed since: sub/word.mjs')
+  expect(replayed.code).toBe(0)
 })

@@ -10,6 +10,7 @@ import { cliErrors } from '../errors.js'
 import { openDemoModel } from './scripted-model.js'
 import { keepCode } from '../sources/keep-code.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
+import { runnerEntry } from '../package-root.js'
 import { trustInThisProcess } from './trust.js'
 
 export interface AgentRecording extends AgentEnd {
@@ -69,6 +70,7 @@ export async function recordAgent({
       tape,
       trustedRuns: trustedRunsFile(),
       code: keepCode(path.resolve(entry), process.cwd(), path.dirname(tape)),
+      ...(task.recordsChildren && { childCode: runnerEntry('keep-code').href }),
       ...(withSites && { sites: inside('sites.json') }),
     }),
   )

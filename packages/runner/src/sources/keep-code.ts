@@ -1,9 +1,11 @@
 import { bytesText } from '@retake/tape/present'
-import type { RecordedCode } from '@retake/tape'
+import { attempt, type RecordedCode } from '@retake/tape/format'
+import { fileURLToPath } from 'node:url'
 import { reason } from '@retake/engine/errors'
-import { readCode } from '../agent/source-code.js'
+import path from 'node:path'
+import { entryOf, readCode } from '../agent/source-code.js'
 import { fromHere, painter } from '../terminal/terminal.js'
-import { CONTENT_BYTES_MAX, SourceStore } from './source-store.js'
+import { CONTENT_BYTES_MAX, filesOfCode, SourceStore } from './source-store.js'
 
 /**
  * Reads the code of a program that is about to run, and keeps its contents beside the runs. If that
@@ -16,6 +18,74 @@ export function keepCode(entry: string, cwd: string, runsFolder: string): Record
     warn(
       `${tooLarge.map(fromHere).join(', ')}: larger than ${bytesText(CONTENT_BYTES_MAX)}, so this code is not kept with the run`,
     )
+  keepIn(store, contents)
+  return code
+}
+
+const warned = new Set<string>()
+const warn = (text: string): void => {
+  if (warned.has(text)) return
+  warned.add(text)
+  process.stderr.write(`${painter(process.stderr)('yellow', 'note')}  ${text}\n`)
+}
+
+/** For a recorded child process, whose output the agent reads: reports no problems. */
+export function keepCodeOfChild(entry: string, tape: string): RecordedCode | undefined {
+  const { code, contents } = readCode(entry)
+  if (Object.keys(code.files).length === 0) return undefined
+  attempt(() => SourceStore.ofTape(tape).keep(contents))
+  return code
+}
+
+interface FunctionCode {
+  readonly code: RecordedCode
+  /** Stores that have its contents. */
+  readonly stores: Map<string, SourceStore>
+}
+
+/** By entry and working directory. */
+const functionCode = new Map<string, FunctionCode>()
+
+/**
+ * `keepCode` for runs of `record()`, such as those of a server. The code is read once, when the
+ * first run of this process begins. Undefined if the module does not exist.
+ *
+ * Not promised: if a file is saved between the start of the process and its first run, the saved
+ * text is kept, although the process may have loaded an older one.
+ */
+export function keepCodeOfFunction(entry: string, runsFolder: string): RecordedCode | undefined {
+  const cwd = process.cwd()
+  const key = `${entry}\0${cwd}`
+  let known = functionCode.get(key)
+  const folder = path.resolve(runsFolder)
+  if (known === undefined) {
+    const file = entry.startsWith('file:')
+      ? fileURLToPath(entry)
+      : entryOf({ run: { scope: 'function' }, details: { entry } })?.file
+    const code = keepCode(path.resolve(file ?? entry), cwd, folder)
+    known = { code, stores: new Map([[folder, SourceStore.besideRuns(folder)]]) }
+    functionCode.set(key, known)
+  }
+  const { code, stores } = known
+  if (!stores.has(folder)) {
+    const store = SourceStore.besideRuns(folder)
+    const [first] = stores.values()
+    stores.set(folder, store)
+    if (first !== undefined) keepIn(store, contentsIn(first, code))
+  }
+  return Object.keys(code.files).length === 0 ? undefined : code
+}
+
+function contentsIn(store: SourceStore, code: RecordedCode): Map<string, Buffer> {
+  const contents = new Map<string, Buffer>()
+  for (const sha of Object.values(filesOfCode(code))) {
+    const content = store.read(sha)
+    if (content !== undefined) contents.set(sha, content)
+  }
+  return contents
+}
+
+function keepIn(store: SourceStore, contents: ReadonlyMap<string, Buffer>): void {
   try {
     store.keep(contents)
   } catch (error) {
@@ -23,8 +93,4 @@ export function keepCode(entry: string, cwd: string, runsFolder: string): Record
       `the code of this run is not kept, because ${fromHere(store.folder)} cannot be written: ${reason(error)}`,
     )
   }
-  return code
 }
-
-const warn = (text: string): void =>
-  void process.stderr.write(`${painter(process.stderr)('yellow', 'note')}  ${text}\n`)

@@ -86,7 +86,10 @@ export class RecordedCode implements Disposable {
       if (content === undefined) return undefined
       contents.set(file, content)
     }
-    const top = topOf([tape.details.cwd ?? '.', ...[...contents.keys()].map((file) => path.dirname(file))])
+    const top = topOf([
+      tape.details.cwd ?? '.',
+      ...[...contents.keys()].map((file) => path.dirname(file)),
+    ])
     if (contents.size === 0 || top === path.parse(top).root) return undefined
     return new RecordedCode(tape, top, contents, changed)
   }

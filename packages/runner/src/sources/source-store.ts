@@ -29,6 +29,13 @@ export class SourceStore {
     return new SourceStore(path.join(path.dirname(path.resolve(runsFolder)), 'sources'))
   }
 
+  /** The store of a run, or of a process that it started, or of a fork that a command made of it. */
+  static ofTape(tape: string): SourceStore {
+    let folder = path.dirname(path.resolve(tape))
+    while (/\.(?:children|compare)$/.test(folder)) folder = path.dirname(folder)
+    return SourceStore.besideRuns(folder)
+  }
+
   /** Writes the contents that are missing. Throws if that is impossible; a recording goes on without. */
   keep(contents: ReadonlyMap<string, Uint8Array>): void {
     for (const [sha, content] of contents) {
@@ -97,7 +104,7 @@ export function* recordedSources(
   const { code, cwd = '.' } = tape.details
   if (code === undefined) return
   const stores = [
-    SourceStore.besideRuns(path.dirname(tape.path)),
+    SourceStore.ofTape(tape.path),
     new SourceStore(path.join(cwd, '.retake', 'sources')),
     new SourceStore(path.resolve('.retake', 'sources')),
   ]
