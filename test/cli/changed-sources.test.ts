@@ -84,10 +84,10 @@ test('damaged or missing sources are not used, and said', async () => {
   const { folder, retake } = await folderWith(files())
   await retake(['record', 'agent.mjs'], { env: env() })
   const store = join(folder, '.retake', 'sources')
-  const [file = ''] = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  const file = readdirSync(store, { recursive: true, encoding: 'utf8' }).find((name) =>
     /[\da-f]{64}$/.test(name),
   )
-  writeFileSync(join(store, file), 'something else')
+  writeFileSync(join(store, file ?? ''), 'something else')
   EDITS['another prompt']?.(folder)
   const refused = await retake(['replay', 'last', '--code', 'recorded'])
   expect(refused.stderr).toContain('CODE_NOT_KEPT')
@@ -173,11 +173,12 @@ parentPort.postMessage('hello')`,
   const parent = await retake(['replay', 'last', '--code', 'recorded'])
   expect(parent.stderr).toContain('changed since: worker.mjs')
   expect(parent.code).toBe(0)
-  const [child = ''] = readdirSync(join(folder, '.retake/runs'), {
+  const child = readdirSync(join(folder, '.retake/runs'), {
     recursive: true,
     encoding: 'utf8',
-  }).filter((name) => /\.children.*\.tape$/.test(name))
-  const replayed = await retake(['replay', join('.retake/runs', child), '--code', 'recorded'])
+  }).find((name) => /\.children.*\.tape$/.test(name))
+  const file = join('.retake/runs', child ?? '')
+  const replayed = await retake(['replay', file, '--code', 'recorded'])
   expect(replayed.stderr).toContain('changed since: sub/word.mjs')
   expect(replayed.code).toBe(0)
 })

@@ -1,11 +1,12 @@
 import { bytesText } from '@retake/tape/present'
 import { attempt, type RecordedCode } from '@retake/tape/format'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { reason } from '@retake/engine/errors'
 import path from 'node:path'
 import { entryOf, readCode } from '../agent/source-code.js'
 import { fromHere, painter } from '../terminal/terminal.js'
-import { CONTENT_BYTES_MAX, filesOfCode, SourceStore } from './source-store.js'
+import { CONTENT_BYTES_MAX, filesOfCode, FRESH_MS, shaOf, SourceStore } from './source-store.js'
 
 /**
  * Reads the code of a program that is about to run, and keeps its contents beside the runs. If that
@@ -33,14 +34,14 @@ const warn = (text: string): void => {
 export function keepCodeOfChild(entry: string, tape: string): RecordedCode | undefined {
   const { code, contents } = readCode(entry)
   if (Object.keys(code.files).length === 0) return undefined
-  attempt(() => SourceStore.ofTape(tape).keep(contents))
+  attempt(() => SourceStore.besideRuns(path.dirname(tape)).keep(contents))
   return code
 }
 
 interface FunctionCode {
   readonly code: RecordedCode
-  /** Stores that have its contents. */
-  readonly stores: Map<string, SourceStore>
+  /** Stores that have its contents, by the folder of the runs, and when that was ensured. */
+  readonly stores: Map<string, { readonly store: SourceStore; keptAt: number }>
 }
 
 /** By entry and working directory. */
@@ -56,31 +57,38 @@ const functionCode = new Map<string, FunctionCode>()
 export function keepCodeOfFunction(entry: string, runsFolder: string): RecordedCode | undefined {
   const cwd = process.cwd()
   const key = `${entry}\0${cwd}`
-  let known = functionCode.get(key)
   const folder = path.resolve(runsFolder)
+  let known = functionCode.get(key)
   if (known === undefined) {
     const file = entry.startsWith('file:')
       ? fileURLToPath(entry)
       : entryOf({ run: { scope: 'function' }, details: { entry } })?.file
     const code = keepCode(path.resolve(file ?? entry), cwd, folder)
-    known = { code, stores: new Map([[folder, SourceStore.besideRuns(folder)]]) }
+    const store = SourceStore.besideRuns(folder)
+    known = { code, stores: new Map([[folder, { store, keptAt: Date.now() }]]) }
     functionCode.set(key, known)
   }
   const { code, stores } = known
-  if (!stores.has(folder)) {
+  const kept = stores.get(folder)
+  // By then, `retake rm` may have removed all runs with this code.
+  if (kept === undefined || Date.now() - kept.keptAt > FRESH_MS / 2) {
     const store = SourceStore.besideRuns(folder)
-    const [first] = stores.values()
-    stores.set(folder, store)
-    if (first !== undefined) keepIn(store, contentsIn(first, code))
+    keepIn(store, contentsOf(known, cwd))
+    stores.set(folder, { store, keptAt: Date.now() })
   }
   return Object.keys(code.files).length === 0 ? undefined : code
 }
 
-function contentsIn(store: SourceStore, code: RecordedCode): Map<string, Buffer> {
+/** Contents of code that is no longer in memory, from unchanged files or from a store. */
+function contentsOf({ code, stores }: FunctionCode, cwd: string): Map<string, Buffer> {
   const contents = new Map<string, Buffer>()
-  for (const sha of Object.values(filesOfCode(code))) {
-    const content = store.read(sha)
-    if (content !== undefined) contents.set(sha, content)
+  for (const [file, sha] of Object.entries(filesOfCode(code))) {
+    const today = attempt(() => readFileSync(path.resolve(cwd, file)))
+    if (today !== undefined && shaOf(today) === sha) contents.set(sha, today)
+    for (const { store } of contents.has(sha) ? [] : stores.values()) {
+      const content = store.read(sha)
+      if (content !== undefined) contents.set(sha, content)
+    }
   }
   return contents
 }
