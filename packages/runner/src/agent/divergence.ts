@@ -3,7 +3,7 @@ import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { Consequence, NotCaptured, Tape } from '@retake/tape'
 import { hasRecordedCode } from '../sources/source-store.js'
-import { changedPackages, changedSources } from './source-code.js'
+import { changedSources, packageChanges, packageChangeText } from './source-code.js'
 import {
   fromHere,
   type Look,
@@ -179,7 +179,7 @@ export function divergenceAdvice(
     )
   const isRecordedCode = changedCode !== undefined
   const files = isRecordedCode ? [] : changedSources(tape, root).map(fromHere)
-  const changes = [...files, ...changedPackages(tape, root)]
+  const changes = [...files, ...packageChanges(tape, root).map(packageChangeText)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
   const { node } = tape.run
   const versions = `recorded with Node ${node}, replayed with ${process.version}.`

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Tape } from '@retake/tape'
-import { changedPackages, changedSources, readCode } from './source-code.js'
+import { changedSources, packageChanges, packageChangeText, readCode } from './source-code.js'
 
 /** Writes files to a folder that is removed at the end of the test. */
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -155,7 +155,8 @@ test('a package of the workspace has dependencies of its own, and Retake is not 
     settings: { '../tools/package.json': expect.any(String) as string },
   })
   const tape = { run: { scope: 'process' }, details: { cwd, entry: 'agent.mjs', code } }
-  const changed = (): string[] => changedPackages(tape as unknown as Tape, undefined)
+  const changed = (): string[] =>
+    packageChanges(tape as unknown as Tape, undefined).map(packageChangeText)
   expect(changed()).toEqual([])
   const manifest = path.join(folder, 'tools/node_modules/openai/package.json')
   writeFileSync(manifest, '{ "version": "7.0.0" }')

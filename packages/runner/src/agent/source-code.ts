@@ -1,5 +1,6 @@
 import { foldersUp } from '../package-root.js'
 import { attempt } from '@retake/tape/format'
+import { defined } from '@retake/tape'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import module from 'node:module'
 import path from 'node:path'
@@ -182,10 +183,14 @@ function* reachableCode(
     seen.add(file)
     const bytes = contentOf(file, tooLarge)
     if (bytes === undefined) continue
-    yield [file, bytes]
-    if (!CODE.test(file)) continue
+    // Like Node, which resolves imports from the file that a link leads to.
+    const real = realpathSync.native(file)
+    if (real !== file && seen.has(real)) continue
+    seen.add(real)
+    yield [real, bytes]
+    if (!CODE.test(real)) continue
     const code = bytes.toString()
-    waiting.push(...importedBy(file, code), ...startedBy(file, code))
+    waiting.push(...importedBy(real, code), ...startedBy(real, code))
   }
 }
 
@@ -339,8 +344,15 @@ const mappedSources = ({ settings = {} }: RecordedCode): [file: string, sha: str
     ([file]) => !file.endsWith('.map') && !SETTINGS.includes(path.basename(file)),
   )
 
-/** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
-export function changedPackages(tape: Tape, root: MovedRoot | undefined): string[] {
+/** A package with another version, or that only one side has. */
+export interface PackageChange {
+  readonly name: string
+  readonly before?: string
+  readonly after?: string
+}
+
+/** Imported packages of which another version is installed than when the run was recorded. */
+export function packageChanges(tape: Tape, root: MovedRoot | undefined): PackageChange[] {
   const { code, cwd = '.' } = tape.details
   const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []
@@ -349,13 +361,14 @@ export function changedPackages(tape: Tape, root: MovedRoot | undefined): string
     fileHere(cwd, file, root),
   )
   const perFolder = [...new Map(importers.map((file) => [path.dirname(file), file])).values()]
-  return Object.entries(code.packages).flatMap(([name, recorded]) => {
+  return Object.entries(code.packages).flatMap(([name, before]) => {
     const versions = perFolder.flatMap((file) => versionOf(name, file) ?? [])
-    return versions.includes(recorded)
-      ? []
-      : [`${name} ${recorded} → ${versions[0] ?? 'not installed'}`]
+    return versions.includes(before) ? [] : [defined({ name, before, after: versions[0] })]
   })
 }
+
+export const packageChangeText = ({ name, before, after }: PackageChange): string =>
+  `${name} ${before ?? 'not imported'} → ${after ?? 'not installed'}`
 
 /** Warns on stderr that the shown lines and variables are those of today's code. */
 export function warnOfChangedSources(tape: Tape): void {

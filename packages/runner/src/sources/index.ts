@@ -1,3 +1,4 @@
+export { codeChangeLines, codeChanges, type CodeChanges, hasCodeChanges } from './code-changes.js'
 export { changedText, codeToShow } from './code-to-show.js'
 export { keepCode } from './keep-code.js'
 export { RecordedCode, sourceFile } from './recorded-code.js'

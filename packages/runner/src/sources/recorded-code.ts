@@ -1,4 +1,5 @@
 import {
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -46,26 +47,44 @@ export class RecordedCode implements Disposable {
     // Programs may print the name of their folder.
     const copy = path.join(this.#folder, path.basename(top))
     const inCopy = (file: string): string => path.join(copy, path.relative(top, file))
+    const hereOf = (folder: string): string => path.resolve(today, path.relative(cwd, folder))
+    const recordedAt = (here: string): string => path.join(top, path.relative(hereOf(top), here))
     const own = new Set([top])
-    for (const file of [path.join(cwd, '.'), ...contents.keys()])
-      for (const folder of foldersUp(contents.has(file) ? path.dirname(file) : file)) {
+    for (const file of contents.keys())
+      for (const folder of foldersUp(path.dirname(file))) {
         if (folder === top) break
         own.add(folder)
       }
+    const addFolders = (folder: string): void => {
+      if (!folder.startsWith(top + path.sep)) return
+      let at = top
+      for (const name of path.relative(top, folder).split(path.sep)) {
+        at = path.join(at, name)
+        if (own.has(at)) continue
+        const here = hereOf(at)
+        if (lstatSync(here, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+          at = recordedAt(attempt(() => realpathSync(here), here))
+          addFolders(at)
+        } else own.add(at)
+      }
+    }
+    addFolders(cwd)
+    addFolders(path.dirname(path.resolve(cwd, entryOf(tape)?.file ?? '')))
     for (const folder of own) mkdirSync(inCopy(folder), { recursive: true, mode: 0o700 })
     for (const [file, content] of contents) writeFileSync(inCopy(file), content, { mode: 0o600 })
-    const hereOf = (folder: string): string => path.resolve(today, path.relative(cwd, folder))
+    // Links to something with recorded code lead into the copy.
+    const copyOf = (target: string): string | undefined => {
+      const inProject = recordedAt(target)
+      return own.has(inProject) || contents.has(inProject) ? inCopy(inProject) : undefined
+    }
     for (const folder of own) {
       const here = hereOf(folder)
-      for (const name of attempt(() => readdirSync(here), [])) {
+      for (const entry of attempt(() => readdirSync(here, { withFileTypes: true }), [])) {
+        const { name } = entry
         const file = path.join(folder, name)
         if (name === '.git' || own.has(file) || contents.has(file)) continue
-        if (name === 'node_modules')
-          linkPackages(path.join(here, name), inCopy(file), (target) => {
-            const inProject = path.join(top, path.relative(hereOf(top), target))
-            return own.has(inProject) ? inCopy(inProject) : undefined
-          })
-        else link(path.join(here, name), inCopy(file))
+        if (name === 'node_modules') linkPackages(path.join(here, name), inCopy(file), copyOf)
+        else linkEntry(path.join(here, name), inCopy(file), entry.isSymbolicLink(), copyOf)
       }
     }
     this.root = { recorded: top, current: copy }
@@ -91,7 +110,14 @@ export class RecordedCode implements Disposable {
       ...[...contents.keys()].map((file) => path.dirname(file)),
     ])
     if (contents.size === 0 || top === path.parse(top).root) return undefined
-    return new RecordedCode(tape, top, contents, changed)
+    const code = new RecordedCode(tape, top, contents, changed)
+    const { file } = entryOf(tape) ?? { file: '' }
+    const entry = path.resolve(tape.details.cwd ?? '.', file)
+    // An entry in a folder elsewhere, or behind a link that is gone, would be today's.
+    const real = attempt(() => realpathSync(code.fileOf(entry)))
+    if (real?.startsWith(code.root.current + path.sep) === true) return code
+    code[Symbol.dispose]()
+    return undefined
   }
 
   /** Throws if not all of the code was kept. */
@@ -145,10 +171,7 @@ const withSeparator = (folder: string): string =>
   folder.endsWith(path.sep) ? folder : folder + path.sep
 const isThere = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined
 
-/**
- * Links to installed packages. Packages of the workspace are links themselves: those with recorded
- * code lead into the copy. `copyOf` returns its folder there.
- */
+/** Links to installed packages. Packages of the workspace are links themselves. */
 function linkPackages(
   from: string,
   to: string,
@@ -159,11 +182,18 @@ function linkPackages(
   for (const entry of names) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
     if (entry.name.startsWith('@') && entry.isDirectory()) linkPackages(source, target, copyOf)
-    else {
-      const real = entry.isSymbolicLink() ? attempt(() => realpathSync(source)) : undefined
-      link((real && copyOf(real)) ?? source, target)
-    }
+    else linkEntry(source, target, entry.isSymbolicLink(), copyOf)
   }
+}
+
+function linkEntry(
+  source: string,
+  file: string,
+  isLink: boolean,
+  copyOf: (target: string) => string | undefined,
+): void {
+  const real = isLink ? attempt(() => realpathSync(source)) : undefined
+  link((real && copyOf(real)) ?? source, file)
 }
 
 function link(target: string, file: string): void {
