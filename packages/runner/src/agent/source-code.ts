@@ -207,7 +207,7 @@ function importedBy(file: string, code: string): string[] {
         ? importsOfPackage(specifier, file)
         : [...aliasTargets(specifier, file), ...modulesOfWorkspace(specifier, file)]
     return targets.flatMap((target) => [
-      ...ENDINGS.map((ending) => target + ending),
+      ...(isFile(target) ? [target] : ENDINGS.map((ending) => target + ending)),
       target.replace(/\.([cm]?)js$/, '.$1ts'),
     ])
   })
@@ -269,6 +269,9 @@ function targetsIn(folder: string, table: unknown, name: string): string[] {
 
 const leavesOf = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(leavesOf)
+
+const isFile = (file: string): boolean =>
+  attempt(() => statSync(file, { throwIfNoEntry: false })?.isFile()) === true
 
 const contentOf = (file: string, tooLarge: string[] = []): Buffer | undefined =>
   attempt(() => {

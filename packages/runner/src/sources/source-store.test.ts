@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { TapeWriter } from '@retake/tape/node'
 import { keepCode, keepCodeOfFunction } from './keep-code.js'
 import { shaOf, SourceStore } from './source-store.js'
 import { removeUnusedSources } from './unused-sources.js'
@@ -35,11 +36,26 @@ function keepOld(store: SourceStore, ...texts: string[]): string[] {
   })
 }
 
-/** The first lines of a tape with this code. */
-function writeTape(file: string, sha: string, padding = 0): void {
+/** A tape of a run with this code, and as many other files. */
+function writeTape(file: string, sha: string, others = 0): void {
   mkdirSync(path.dirname(file), { recursive: true })
-  const details = { env: { PADDING: 'x'.repeat(padding) }, code: { files: { 'a.mjs': sha } } }
-  writeFileSync(file, `{"type":"run"}\n${JSON.stringify(details)}\n{"type":"end"}`)
+  const names = Array.from({ length: others }, (_, index) => `lib/${index}.mjs`)
+  const code = {
+    files: Object.fromEntries(names.map((name) => [name, shaOf(Buffer.from(name))])),
+    packages: {},
+    settings: { 'package.json': sha },
+  }
+  const run = {
+    type: 'run',
+    id: path.basename(file, '.tape'),
+    name: 'agent',
+    startedAt: 0,
+    scope: 'process',
+    node: 'v20.0.0',
+  } as const
+  const writer = TapeWriter.create(file, run, { entry: 'agent.mjs', code })
+  writer.append({ type: 'end', exitCode: 0 })
+  writer.seal()
 }
 
 const linesOfError = (): string[] => {
@@ -67,7 +83,7 @@ test('contents that no run names are removed; those of the trash, forks and chil
   ]
   const used = keepOld(store, ...tapes)
   for (const [index, tape] of tapes.entries())
-    writeTape(path.join(runs, tape), used[index] ?? '', index * 40_000)
+    writeTape(path.join(runs, tape), used[index] ?? '', index * 100)
   const [unused = ''] = keepOld(store, 'of no run')
   const fresh = shaOf(Buffer.from('fresh'))
   store.keep(new Map([[fresh, Buffer.from('fresh')]]))
@@ -101,6 +117,8 @@ test('nothing is removed while a tape cannot be read, and unfinished files are r
   writeFileSync(unfinished, 'half')
   utimesSync(unfinished, 0, 0)
   writeTape(path.join(runs, 'a.tape'), sha)
+  writeFileSync(path.join(runs, 'empty.tape'), '')
+  writeFileSync(path.join(runs, 'damaged.tape'), 'not a tape')
   expect(removeUnusedSources(runs)).toBe(4)
   expect(store.read(sha)).toBeDefined()
 })

@@ -1,6 +1,8 @@
-import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { SourceStore } from './source-store.js'
+import { TapeError } from '@retake/tape'
+import { openOwnTape } from '@retake/tape/node'
+import { filesOfCode, SourceStore } from './source-store.js'
 
 /**
  * Removes the sources that no run names any more, and returns how many bytes that were. Runs are
@@ -21,7 +23,7 @@ export function removeUnusedSources(runsFolder: string, isDry = false): number {
       for (const tape of tapesIn(path.resolve(folder), store.folder, seen)) {
         if (read.has(tape)) continue
         read.add(tape)
-        for (const [, sha = ''] of headOf(tape).matchAll(/"([\da-f]{64})"/g)) used.add(sha)
+        for (const sha of codeOf(tape)) used.add(sha)
       }
   }
   return store.removeUnused(used, isDry)
@@ -44,24 +46,16 @@ function* tapesIn(folder: string, except: string, seen: Set<string>): Generator<
 const isFolder = (file: string): boolean =>
   statSync(file, { throwIfNoEntry: false })?.isDirectory() === true
 
-const CHUNK_BYTES = 64 * 1024
+const UNREADABLE: ReadonlySet<string> = new Set(['TAPE_CORRUPT', 'TAPE_NOT_A_TAPE'])
 
-/** The record of a run and its details, one line each. They are read even if the tape is damaged. */
-function headOf(tape: string): string {
-  const descriptor = openSync(tape, 'r')
+/** Empty for a tape whose beginning is damaged: no command can run its code. */
+function codeOf(tape: string): string[] {
+  if (statSync(tape).size === 0) return []
   try {
-    let head = ''
-    let lines = 0
-    const chunk = Buffer.alloc(CHUNK_BYTES)
-    for (let read = 1; read > 0 && lines < 2;) {
-      read = readSync(descriptor, chunk)
-      // Digests have one byte per character, whatever is around them.
-      const text = chunk.toString('latin1', 0, read)
-      head += text
-      lines += text.split('\n').length - 1
-    }
-    return head
-  } finally {
-    closeSync(descriptor)
+    const { code } = openOwnTape(tape).details
+    return code === undefined ? [] : Object.values(filesOfCode(code))
+  } catch (error) {
+    if (error instanceof TapeError && UNREADABLE.has(error.code)) return []
+    throw error
   }
 }
