@@ -205,7 +205,7 @@ await record({ name: 'last', input: 'Dan' }, (name) => handle(name))`,
   const served = await run(process.execPath, ['server.mjs'], folder)
   expect(served.stderr).toBe('')
   EDITS['another prompt']?.(folder)
-  const elsewhere = readdirSync(join(folder, 'tenant/runs')).find((name) => /tape$/.test(name))
+  const elsewhere = readdirSync(join(folder, 'tenant/runs')).find((name) => name.endsWith('.tape'))
   for (const name of ['last~2', 'last~1', join('tenant/runs', elsewhere ?? '')]) {
     const { stderr } = await retake(['replay', name, '--code', 'recorded'])
     expect(stderr).toContain('identical')
