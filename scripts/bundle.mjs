@@ -5,7 +5,7 @@
  *
  * Packages stay external to each other, so that a process has one engine.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -44,7 +44,7 @@ const entries = {
     'packages/runner/src/command-line/index.ts',
     'packages/runner/src/commands/index.ts',
     'packages/runner/src/config/index.ts',
-    'packages/runner/src/config/load-config.ts',
+    'packages/runner/src/load-config.ts',
     'packages/runner/src/debug/index.ts',
     'packages/runner/src/demo/index.ts',
     'packages/runner/src/errors.ts',
@@ -186,18 +186,6 @@ function nameOf(source) {
   return name === 'index' && folder !== 'src' ? folder : name
 }
 
-/**
- * Escapes all other characters: a single one outside of Latin-1 makes V8 read the whole file as
- * UTF-16, which takes a third longer.
- */
-function writeAsAscii(file) {
-  const code = readFileSync(file, 'utf8')
-  if (/String\.raw`[^`]*[^\0-\x7f]/.test(code))
-    throw new Error(`${file}: an escape in String.raw is another text; use a plain string.`)
-  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  writeFileSync(file, code.replaceAll(/[^\0-\x7f]/g, escaped))
-}
-
 /** Bundles the given packages, or all. */
 export async function bundlePackages(names = Object.keys(entries)) {
   await Promise.all(
@@ -229,8 +217,6 @@ export async function bundlePackages(names = Object.keys(entries)) {
         codeSplitting: { groups: groups[name] ?? [] },
       })
       await bundle.close()
-      if (!(name in bundledPackages))
-        for (const file of output) writeAsAscii(join(dir, file.fileName))
       if (name in bundledPackages) writeNotices(dir, output)
       const index = output.find(({ fileName }) => fileName === 'index.js')
       if (name in JEST_ENTRIES)

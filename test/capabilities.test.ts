@@ -223,6 +223,8 @@ test.each(Object.entries(CAPABILITIES))(
     withoutReferences(removed)
     try {
       expect(removeAdapters(removed)).toEqual({ verbs, others: [] })
+      // Not an adapter: without it, the library would have no record().
+      expect(existsSync(join(packages, 'cli/src/library/record-in-project.ts'))).toBe(true)
       const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
       await run(process.execPath, [tsc, '-b', join(packages, 'cli')], { cwd: copy.path })
       await run(process.execPath, ['scripts/bundle.mjs', 'cli'], { cwd: copy.path })

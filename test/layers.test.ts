@@ -63,9 +63,13 @@ const folderOfPublished = new Map(
 function specifiersOf(file: string, text: string): string[] {
   const found: string[] = []
   const take = (value: unknown) => {
-    if (value !== null && typeof value === 'object' && 'value' in value) {
-      if (typeof value.value === 'string') found.push(value.value)
+    const { value: literal, quasis = [] } = (value ?? {}) as {
+      readonly value?: unknown
+      /** Of a template; with one part, it is a literal. */
+      readonly quasis?: readonly { readonly value: { readonly cooked: string } }[]
     }
+    if (typeof literal === 'string') found.push(literal)
+    if (quasis.length === 1) found.push(quasis[0]?.value.cooked ?? '')
   }
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) {
@@ -307,11 +311,12 @@ test('the reader of imports sees every form and no comment', () => {
     type E = import('six').E
     const f = require('seven')
     import g = require('eight')
-    // import h from 'no'
-    const text = "import i from 'no'"
+    const h = await import(\`nine\`)
+    // import i from 'no'
+    const text = "import j from 'no'"
   `
   expect(new Set(specifiersOf('example.ts', text))).toEqual(
-    new Set(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']),
+    new Set(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine']),
   )
 })
 

@@ -139,14 +139,17 @@ test('a model may not end the program, remove a check, write the result or chang
 }, 600_000)
 
 test('the claim grows with the evidence: this run, this kind of run, proven', async () => {
-  // A value of the code is not changed in variants of the run.
-  const { retake } = await projectWith([], agent.replace('process.argv[2]', "$& ?? '9'"))
+  // Neither a value of the code nor words around JSON are changed in variants of the run.
+  const { retake, next } = await projectWith([], agent.replace('process.argv[2]', "$& ?? '9'"))
+  const wordy = 'So: { "verdict": "pay" }'
+  next.push(wordy)
   await retake('record', 'agent.mjs')
   const alone = await retake('fix', 'last', '--no-ai')
   expect(alone, alone.stderr).toMatchObject({ code: 7 })
   expect(alone.stdout).toMatch(/^repairs this run · Accept JSON with a code fence/)
   expect(alone.stdout).toContain('  open     Whether it repairs other runs was not shown.')
 
+  next.push(wordy)
   await retake('record', 'agent.mjs', '8')
   const kind = await retake('fix', 'last', '--no-ai')
   expect(kind, kind.stderr).toMatchObject({ code: 6 })
@@ -155,6 +158,7 @@ test('the claim grows with the evidence: this run, this kind of run, proven', as
   expect(kind.stdout).toContain('  open     No passing run was judged by an oracle.')
 
   await retake('record', 'agent.mjs', '1')
+  next.push(wordy)
   await retake('record', 'agent.mjs', '8')
   const unjudged = await retake('fix', 'last', '--no-ai')
   expect(unjudged, unjudged.stdout).toMatchObject({ code: 6 })

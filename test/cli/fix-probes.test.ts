@@ -42,7 +42,7 @@ test('from one failed run, a special case for its values is rejected, and the mo
       status: 'repaired',
       claim: 'this-kind',
       fixes: [
-        { evidence: { probes: { trials: 1, passed: 1 } } },
+        { evidence: { probes: { trials: 2, passed: 2 } } },
         {
           verdict: {
             status: 'rejected',
@@ -102,7 +102,7 @@ test.each(['a variable', 'standard input'])(
     const found = await fix(...options)
     expect(found, found.said).toMatchObject({
       code: 6,
-      result: { fixes: [{ evidence: { probes: { trials: 1, passed: 1 } } }] },
+      result: { fixes: [{ evidence: { probes: { trials: 2, passed: 2 } } }] },
     })
   },
   600_000,
@@ -146,7 +146,7 @@ test('an expected text changes with the variant, and the model sees what a serve
     result: {
       claim: 'this-kind',
       fixes: [
-        { evidence: { probes: { passed: 1 }, output: { stdout: 'ORDER o9 costs 11\n' } } },
+        { evidence: { probes: { passed: 2 }, output: { stdout: 'ORDER o9 costs 11\n' } } },
         { verdict: { failedProbe: { changes: [{ from: 'o9', to: 'o8' }] } } },
       ],
     },
@@ -166,7 +166,7 @@ test('a variant also changes the files that the run read', async () => {
   const found = await fix(...options, ...oracle)
   expect(found, found.said).toMatchObject({
     code: 6,
-    result: { fixes: [{ evidence: { probes: { trials: 1, passed: 1 } } }] },
+    result: { fixes: [{ evidence: { probes: { trials: 2, passed: 2 } } }] },
   })
 }, 600_000)
 

@@ -6,7 +6,10 @@ import type { DivergenceFacts } from './divergence.js'
  */
 export type Leave = 'at the end' | 'on mismatch'
 
-/** Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated live. */
+/**
+ * Thrown to leave the tape. The call that throws it has consumed nothing, so it can be repeated
+ * live. With `answering`, its start is consumed, and only its answer is missing.
+ */
 export class LeftTape extends Error {
   override readonly name = 'LeftTape'
   constructor(

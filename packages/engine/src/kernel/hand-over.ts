@@ -137,10 +137,18 @@ const GRACE_MS = 1000
 
 /**
  * Takes over every operation that is in progress when a run goes live, except in an offline tail
- * and for pinned steps. Answers that are still on the tape are handed out. Timers start with the
- * rest of their delay. Local work, which was running all along, reports its result. Calls that
- * only read are made again. Requests that were sent and never answered get what `DoubtSettler`
- * decides. Nothing that may have had an effect is repeated unless the plan or the disk says so.
+ * and for pinned steps. Nothing that may have had an effect is repeated unless the plan says so.
+ *
+ * - Answers that are still on the tape are handed out. If only the end of one is missing, it is
+ *   added.
+ * - A timeout starts with the rest of its delay, an interval or a refreshed timer with all of it.
+ * - Local work, which was running all along, reports its result.
+ * - File reads, DNS lookups and flushes without a recorded answer are made again.
+ * - Input continues from outside; stdin ends if no input can arrive.
+ * - An operation in doubt, such as a request that was sent and never answered, is repeated or
+ *   skipped, as the plan says. If it does not say, the run stops.
+ * - A write to a file is made, finished or counted as done, as the plan says: it contains what the
+ *   disk showed before the run started.
  */
 export class HandOver implements Tail {
   readonly source = outside
@@ -210,9 +218,10 @@ export class HandOver implements Tail {
   }
 
   /**
-   * For a process that serves the agent: requests in progress get their recorded answers; after
-   * that, a new process answers. Undefined if the recorded process ended in the middle of an answer:
-   * then it ends again.
+   * For a process that serves the agent, such as an MCP server on pipes: immediately starts a new
+   * one, which answers what the agent sends from now on. Requests in progress still get their
+   * recorded answers, after the recorded delays. Undefined if the recorded process ended in the
+   * middle of an answer: then it ends again.
    */
   #prepareServer(
     operation: Operation,

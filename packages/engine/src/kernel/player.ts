@@ -71,13 +71,14 @@ export interface Continuation {
   /** The first event that is not served; the end of the tape by default. */
   readonly until?: number
   readonly overlay?: Session['overlay']
-  /** True if the run itself continues, rather than a branch of it. */
+  /** True if the run is resumed, on its own tape or as a branch of it. */
   readonly isResume: boolean
   /** True if today's code runs, so that a guard decides by its policy, not by the tape. */
   readonly isRerun: boolean
   /**
-   * Called when the tape is left. Opens the session that records and answers from then on. `at` is
-   * the number of events served.
+   * Called when the tape is left. Opens the session that records and answers from then on: on the
+   * same tape if a killed run is resumed there, otherwise on a branch. `at` is the number of events
+   * served.
    */
   readonly goLive: (at: number, owner: Session) => Live
   readonly rules?: LeavingRules | undefined
@@ -118,13 +119,15 @@ export interface Tail {
 
 /**
  * Serves the agent from a tape, in the recorded order, and checks that it does exactly the same as
- * in the recording. Nothing is searched, except in observe mode: a cursor points to the event that
- * must happen next. `SequenceMatcher` compares it with what the agent does. If it is a delivery,
- * `RecordedDeliveries` hands it out to the operation with the number `op`. So a delivery waits for
- * everything that the agent had done before it. A replay has no access to the outside. Resume,
- * fork and rerun have a `Continuation`: where the tape is left, a `RecordSession` takes over,
- * once. Boundaries see the same session throughout, so that resources opened while served stay
- * valid when live.
+ * in the recording. A cursor points to the event that must happen next. `SequenceMatcher` compares
+ * it with what the agent does. If it is a delivery, `RecordedDeliveries` hands it out to the
+ * operation with the number `op`. So a delivery waits for everything that the agent had done before
+ * it. Only three things are searched: events in observe mode; drawn values, by turn, if only
+ * requests are compared; and variables, on the whole tape.
+ *
+ * A replay has no access to the outside. Resume, fork and rerun have a `Continuation`: where the
+ * tape is left, a `RecordSession` takes over, once. Boundaries see the same session throughout, so
+ * that resources opened while served stay valid when live.
  */
 export class Player implements Session {
   /** Served and re-executed operations, for receipts. */

@@ -107,6 +107,25 @@ test('what a write to a connection could depend on is on disk before it leaves',
   expect(syncs).toEqual([1, 2, 3])
 })
 
+test('what an unfinished request could depend on is on disk before its head leaves', async () => {
+  const { session, writer } = openSession()
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const arrived = once(server, 'connection').then(([socket]) => once(socket as Duplex, 'data'))
+  const syncs = await insideRun(session, async () => {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    const before = writer.syncs
+    socket.write(`POST /${Math.random()} HTTP/1.1\r\ncontent-length: 9\r\n\r\n`)
+    await arrived
+    socket.destroy()
+    return writer.syncs - before
+  })
+  server.close()
+  expect(syncs).toBe(1)
+})
+
 /**
  * Delivers the parts of a whole answer. Reports which of them are in the file, and in which turn
  * each reaches the agent.
@@ -227,6 +246,23 @@ describe('a disk that becomes full while a run is recorded', () => {
     const sent: string[] = []
     expect(send).toThrow(expect.objectContaining({ code: 'TAPE_WRITE_FAILED' }))
     expect(sent).toEqual([])
+  })
+
+  test('fails a connection instead of sending a part of a request', async () => {
+    const { session, fill } = openOnSmallDisk()
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const sent = once(server, 'connection').then(([socket]) => once(socket as Duplex, 'data'))
+    const outcome = await insideRun(session, async () => {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write('POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n')
+      fill()
+      return Promise.race([once(socket, 'error'), sent])
+    })
+    server.close()
+    expect(outcome).toEqual([expect.objectContaining({ code: 'TAPE_WRITE_FAILED' })])
   })
 
   test('does not leave later answers waiting behind a result that cannot be synced', async () => {

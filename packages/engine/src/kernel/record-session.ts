@@ -65,10 +65,13 @@ export interface RecordSessionOptions {
  * Writes everything the agent touches to the tape, and delivers completions one at a time, in the
  * order in which they will be replayed.
  *
- * Output-commit rule: an event is written to the file before the agent can observe it. Before a
- * durable action starts, its event and all earlier ones are synced to disk, because it could
- * depend on any of them. Not synced themselves: output, calls to files, and bytes for a child that
- * begin no request. With the durability `process`, writing to the file is enough.
+ * Output-commit rule: an event is in the file before anything that depends on it can leave the
+ * process. Most events are written immediately; reads of variables and values of `drawAhead` are
+ * written with the next event. Before a durable action starts, its event and all earlier ones are
+ * synced to disk, because it could depend on any of them. Not synced themselves: output, calls to
+ * files, and bytes for a child that begin no request. Messages to threads and signals to children
+ * wait for nothing. With the durability `process`, writing to the file is enough. A discarded
+ * branch may be written in the background, and nothing waits for its disk.
  *
  * If the tape cannot be written, the writer decides what happens: it stops the process, continues
  * without a tape, or throws. If it throws, the agent gets the error from the call that it made, or
@@ -401,9 +404,9 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Writes the next delivery, and returns it; the result of a durable call only once it is synced.
-   * Answers to requests are synced when something next leaves. If it cannot be written, the agent
-   * gets the error in its place, as from a barrier.
+   * Writes the next delivery, and returns it; the result of an asynchronous durable call only once
+   * it is synced. Responses, parts from processes and results of synchronous calls are synced when
+   * something next leaves. If a delivery cannot be written, the agent gets the error in its place.
    */
   #takeTurn(): Turn | undefined {
     if (this.#isPaused) return undefined

@@ -38,8 +38,9 @@ export interface Action {
   /** For writes: the file before it; called when the operation is recorded, before it starts. */
   before?(): FileBefore | undefined
   /**
-   * True for requests, tools, processes and changes to databases, not for files: the event of the
-   * operation and all earlier ones are synced to disk before `start` is called. `deferrable`: other
+   * True if the operation may have an effect that outlives the run: for requests, tools, processes,
+   * threads, messages to the parent process and committed changes to databases, but not for files.
+   * Its event and all earlier ones are synced to disk before `start` is called. `deferrable`: other
    * runs of this process need not wait for the disk. A request may start after `perform` has
    * returned; the result of a tool may come later.
    */
@@ -64,9 +65,10 @@ export interface Action {
    */
   start(operation: Operation, edited?: Uint8Array): void
   /**
-   * Called when a run goes live while the operation is in progress. A connection or process, which
-   * so far exists only on the tape, then opens a real one. `rest`: recorded answers that the agent
-   * gets before live ones. Missing if nothing has to be done.
+   * Called when a run goes live while the operation is in progress, for a connection that so far
+   * exists only on the tape. Opens a real one, now or when the agent next uses it, or ends this one
+   * if its protocol cannot be continued. `rest`: recorded answers that the agent gets before live
+   * ones. Missing if nothing has to be done.
    */
   handOver?(operation: Operation, rest: readonly Uint8Array[]): void
   /**
@@ -83,7 +85,7 @@ export interface Action {
   deliver(delivery: Delivery): void
   /** For sockets: true if the agent waits for no answer, so that later parts would be unsolicited. */
   isIdle?(): boolean
-  /** For sockets: how much the agent has written, added to each delivery. */
+  /** For connections, processes and threads: how much the agent has written, added to each delivery. */
   stamp?(): { readonly written: number; readonly digest: string }
   /** The digest at an earlier length; undefined if no longer known. */
   digestAt?(written: number): string | undefined
@@ -165,14 +167,15 @@ export interface Recording {
     readonly tape: Tape
     /** Number of events served from that tape. */
     readonly at: number
-    /** True if it is the same run, not a branch. */
+    /** True if the run is resumed, on its own tape or as a branch of it. */
     readonly isResume: boolean
   }
 }
 
 /**
- * One pass of agent code under Retake. Boundaries use only this interface, and do not know whether
- * they record or replay.
+ * One pass of agent code under Retake. Boundaries use only this interface. They check `local` and
+ * `remote` only where recording and replaying must differ, for example to refuse a use or to open
+ * no real resource.
  */
 export interface Session {
   readonly closed: boolean
@@ -225,7 +228,10 @@ export interface Session {
   readonly environment?: Environment | undefined
   /** The real content of files with secrets; only set while answers come from a tape. */
   readonly files?: FileSecrets | undefined
-  /** Values that must not be on the tape. */
+  /**
+   * Hides secrets. Boundaries mask the fields of an initiation, such as its URL; the session masks
+   * bodies, and errors and values in answers.
+   */
   readonly secrets: Mask
   /** Called when the agent wrote to something, because a delayed answer may be due. */
   proceed(): void

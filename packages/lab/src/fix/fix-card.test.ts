@@ -91,6 +91,15 @@ describe('the card of a change', () => {
     expect(lines).not.toMatch(/^ {2}open/m)
   })
 
+  test('that is fitted to the run says where, and does not repeat the value', () => {
+    const change = workaround('w', texts)
+    const losses = [{ code: 'VALUE_NAMED', at: 'agent.mjs:2', text: 'c9' }] as const
+    const literals = [{ at: 'agent.mjs:2', value: 'c9' }]
+    const lines = linesOf({ ...change, evidence: { ...change.evidence, losses, literals } })
+    expect(lines).toContain('  fitted   it names a value of this run at agent.mjs:2: c9')
+    expect(lines).not.toMatch(/^ {2}(?:loses|literal)/m)
+  })
+
   test.each<[open: string, fix: JudgedFix]>([
     ['No passing run was judged by an oracle.', withClaim('this-kind')],
     [

@@ -1,5 +1,7 @@
 import { defined } from '@retake/tape'
 import type { FileEdit } from '../proof/candidates.js'
+import { FIT_CODES } from '../proof/fitted-edits.js'
+import type { Loss } from '../proof/losses.js'
 import type { FixEvidence, FixResult, JudgedFix } from '../proof/prove-fixes.js'
 import { CLAIM_WORDS, cost, duration, fixWords, plural, unifiedDiff } from '@retake/tape/present'
 import { limitText, lossText, verdictReason } from '../texts/fix-words.js'
@@ -175,6 +177,8 @@ export function fixFacts(
   const { control, siblings: alike, opposites: opposite, fixed, pinnedToChanged } = evidence
   const { probes, losses, literals } = evidence
   const limit = limitText(evidence, verdict.claim)
+  const isFit = ({ code }: Loss): boolean => (FIT_CODES as readonly string[]).includes(code)
+  const [lost, fitted] = [losses.filter((loss) => !isFit(loss)), losses.filter(isFit)]
   const it = losses.length > 0 ? 'change' : 'fix'
   const failed = control.trials - control.passed
   const edits = candidate.edits
@@ -189,9 +193,10 @@ export function fixFacts(
   const facts: [isKnown: boolean, label: string, text: string][] = [
     [true, 'fails', `${failed} of ${plural(control.trials, 'trial')} without the ${it}`],
     [true, 'passes', `${passes}${onPinned}`],
-    [losses.length > 0, 'loses', losses.map(lossText).join('; ')],
+    [lost.length > 0, 'loses', lost.map(lossText).join('; ')],
+    [fitted.length > 0, 'fitted', fitted.map(lossText).join('; ')],
     [
-      literals.length > 0,
+      literals.length > 0 && losses.every(({ code }) => code !== 'VALUE_NAMED'),
       'literal',
       `it compares with ${literals.map(({ at, value }) => `“${value}” at ${at}`).join(' and ')}, which ${literals.length === 1 ? 'is a value' : 'are values'} of this run`,
     ],

@@ -8,7 +8,7 @@ import { readOutcome } from '@retake/runner/oracle'
 import { viewRun } from '@retake/runner/runs'
 import { expect, onTestFinished, test } from 'vitest'
 import { RunScript, user } from '../../../tape/test-support/run-script.js'
-import { proposeProbes, writeListProbe, writeValueProbe } from './probe-tape.js'
+import { proposeProbes, writeAnswerProbe, writeValueProbe } from './probe-tape.js'
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'retake-probes-'))
@@ -111,28 +111,41 @@ test('an answer gets another list, and its length', () => {
     [{ from: '[1,2]', to: '[2,1]' }],
     [{ from: '[1,2]', to: '[1,2,2]' }],
   ])
-  const copy = writeListProbe(tape, longer as never, folder())
+  const copy = writeAnswerProbe(tape, longer as never, folder())
   expect(copy.verify().problem).toBeUndefined()
   const { response } = viewRun(copy).recordedSteps[0]!.exchange()!
   expect(response?.json).toEqual({ orders: [1, 2, 2] })
   expect(response?.headers).toContainEqual(['content-length', '18'])
 })
 
-test('lists are only changed if the run ended with an error of the language', () => {
+test('lists and numbers are only changed if the run ended with an error of the language', () => {
   const url = 'https://crm.example.com/orders'
   const failed = (error?: string) => {
     const run = new RunScript().exchange(url, '{}', ['{"orders":[1,2]}'])
     run.add({ type: 'end', exitCode: 1, ...(error && { error: failure(error, 'x') }) })
     return proposeProbes(taped(run), context).length
   }
-  expect([failed('TypeError'), failed('Error'), failed()]).toEqual([4, 0, 0])
+  expect([failed('TypeError'), failed('Error'), failed()]).toEqual([9, 0, 0])
+})
+
+test('the spelling of an answer changes after any error, also if an oracle looks at the output', () => {
+  const answer = JSON.stringify({ text: '```\n[1]\n```' })
+  const changes = (error?: string) => {
+    const run = new RunScript().exchange('https://crm.example.com/orders', '{}', [answer])
+    run.add({ type: 'end', exitCode: 1, ...(error && { error: failure(error, 'x') }) })
+    return proposeProbes(taped(run), { ...context, judgesOutput: true }).map(
+      (probe) => probe.changes[0]?.to,
+    )
+  }
+  expect(changes('Error')).toEqual(['"```json\\n[1]\\n```"', '"```JSON\\n[1]\\n```"'])
+  expect(changes()).toEqual([])
 })
 
 test('a run that hides data, or whose oracle is a model, has no variants', () => {
   const run = () =>
     new RunScript().exchange('https://crm.example.com', '{"id":"c9"}', ['{}']).end(1)
   const details = { args: ['c9'] }
-  expect(proposeProbes(taped(run(), details), context)).toHaveLength(1)
+  expect(proposeProbes(taped(run(), details), context)).toHaveLength(2)
   expect(proposeProbes(taped(run(), details), { ...context, oracle: 'judge:polite?' })).toEqual([])
   expect(proposeProbes(taped(run(), { ...details, pseudonymKey: 'k' }), context)).toEqual([])
 })

@@ -19,9 +19,11 @@ import { rewriteLineage, splitLike, streamsOf, tapeLineage } from '@retake/runne
 import { viewRun } from '@retake/runner/runs'
 import type { SourceFile } from '../proof/candidates.js'
 import {
+  type AnswerProbe,
   isPartOf,
-  type ListProbe,
   proposeListProbes,
+  proposeNumberProbes,
+  proposeSpellingProbes,
   proposeValueProbes,
   type RunTexts,
   substitution,
@@ -29,17 +31,18 @@ import {
   wordPattern,
 } from '../proof/probes.js'
 
-/** Answers whose lists are changed, the last ones first. */
-const LIST_ANSWERS_MAX = 2
+/** Answers that are changed, the last ones first. */
+const ANSWERS_MAX = 2
 const TEXT_MAX = 200_000
 
 /**
- * Variants of a failed run, most telling first: values together, then lists, then single values.
+ * Variants of a failed run, most telling first: values together, then the spelling, the lists and
+ * the numbers of answers, then single values.
  */
 export function proposeProbes(
   tape: Tape,
   { sources, data, oracle, judgesOutput }: ProbeContext,
-): readonly (ValueProbe | ListProbe)[] {
+): readonly (ValueProbe | AnswerProbe)[] {
   const { redaction, pseudonymKey, inputProof } = tape.details
   // A model that judges costs money, and what is hidden cannot be changed everywhere.
   const isHidden = redaction !== undefined || pseudonymKey !== undefined || inputProof !== undefined
@@ -48,18 +51,28 @@ export function proposeProbes(
   // A probe of a single value is only needed if its group says nothing.
   const isSingle = (probe: ValueProbe): boolean =>
     values.some((other) => other.changes.length > probe.changes.length && isPartOf(probe, other))
-  // Only an error of the language itself is wrong for every list: a check of the program may be right.
-  const isCrash = CRASH.test(readOutcome(tape).error?.class ?? '')
-  const lists =
-    judgesOutput || !isCrash
-      ? []
-      : listAnswers(tape)
-          .slice(0, LIST_ANSWERS_MAX)
-          .flatMap(({ seq, answer }) => proposeListProbes(seq, answer))
-  return [...values.filter((probe) => !isSingle(probe)), ...lists, ...values.filter(isSingle)]
+  const { error } = readOutcome(tape)
+  const answers = error === undefined ? [] : plainAnswers(tape).slice(0, ANSWERS_MAX)
+  // Only an error of the language itself is wrong for all data: a check of the program may be right.
+  const crashes = judgesOutput || !isCrash(error) ? [] : answers
+  return [
+    ...values.filter((probe) => !isSingle(probe)),
+    ...answers.flatMap(({ seq, answer }) => proposeSpellingProbes(seq, answer)),
+    ...crashes.flatMap(({ seq, answer, isModel }) =>
+      isModel ? proposeListProbes(seq, answer).map(rejecting) : proposeListProbes(seq, answer),
+    ),
+    ...crashes.flatMap(({ seq, answer, isModel }) =>
+      isModel ? [] : proposeNumberProbes(seq, answer).map(rejecting),
+    ),
+    ...values.filter(isSingle),
+  ]
 }
 
-const CRASH = /^(?:Type|Syntax|Reference|Range)Error$/
+const rejecting = (probe: AnswerProbe): AnswerProbe => ({ ...probe, onlyRejects: true })
+
+/** True for an error of the language itself. */
+export const isCrash = (error: { readonly class: string } | undefined): boolean =>
+  /^(?:Type|Syntax|Reference|Range)Error$/.test(error?.class ?? '')
 
 export interface ProbeContext {
   readonly sources: readonly SourceFile[]
@@ -239,10 +252,12 @@ function isChangedEverywhere(copy: Tape, { changes }: ValueProbe): boolean {
   })
 }
 
-/** Answers of tools and services that are whole JSON values, last ones first. */
-function listAnswers(tape: Tape): { readonly seq: number; readonly answer: unknown }[] {
+/** Answers that are whole JSON values, last ones first. */
+function plainAnswers(
+  tape: Tape,
+): { readonly seq: number; readonly answer: unknown; readonly isModel: boolean }[] {
   return viewRun(tape)
-    .recordedSteps.filter(({ kind }) => kind === 'tool' || kind === 'http')
+    .recordedSteps.filter(({ kind }) => kind === 'tool' || kind === 'http' || kind === 'model')
     .toReversed()
     .flatMap((step) => {
       const seq = bodySeq(tape, step)
@@ -250,7 +265,9 @@ function listAnswers(tape: Tape): { readonly seq: number; readonly answer: unkno
       // Values that JSON does not have are tagged on the tape.
       const isPlain = text !== undefined && !text.includes('"$"')
       const answer = isPlain ? attempt(() => JSON.parse(text) as unknown) : undefined
-      return seq === undefined || answer === undefined ? [] : [{ seq, answer }]
+      return seq === undefined || answer === undefined
+        ? []
+        : [{ seq, answer, isModel: step.kind === 'model' }]
     })
 }
 
@@ -272,7 +289,7 @@ function bodySeq(tape: Tape, { answerSeqs }: Step): number | undefined {
 }
 
 /** Writes a copy of a run in which one answer is changed. */
-export function writeListProbe(tape: Tape, { seq, answer }: ListProbe, folder: string): Tape {
+export function writeAnswerProbe(tape: Tape, { seq, answer }: AnswerProbe, folder: string): Tape {
   const changed = Buffer.from(JSON.stringify(answer))
   const body = tape.event(seq)
   const op = 'op' in body ? body.op : -1

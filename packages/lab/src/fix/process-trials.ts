@@ -56,7 +56,7 @@ import { makeOracle, type Oracle, readOutcome, type RunOutcome } from '@retake/r
 import { viewRun } from '@retake/runner/runs'
 import { tapeCopies } from '@retake/runner/tests'
 import {
-  type ListProbe,
+  type AnswerProbe,
   namesValue,
   substitution,
   type ValueProbe,
@@ -66,9 +66,10 @@ import { clusterKey } from './clusters.js'
 import type { FixSettings } from './fix-run.js'
 import {
   changedFile,
+  isCrash,
   isReadable,
   proposeProbes,
-  writeListProbe,
+  writeAnswerProbe,
   writeValueProbe,
 } from './probe-tape.js'
 import { type AgentProject, ProjectCopy } from './project-copy.js'
@@ -107,6 +108,8 @@ export interface ProcessTrialsOptions extends Pick<
 
 /** Maximum number of copies at a time: one for the control arm, and the last used ones. */
 const COPIES_MAX = 3
+type Variant = ValueProbe | AnswerProbe
+
 /** Folder of variants of the run. */
 const VARIANTS = 'variants'
 /** Number of passing runs that may name models and keys. */
@@ -128,7 +131,7 @@ export class ProcessTrials implements TrialSource {
   readonly #projectKey: string
   /** Candidates, and runs of the unchanged code, that make requests missing on the tape. */
   readonly #goesLive = new Set<string>()
-  readonly #probes = new Map<string, ValueProbe | ListProbe>()
+  readonly #probes = new Map<string, Variant>()
   /** Tapes of probes; undefined if a value cannot be changed. */
   readonly #variants = new Map<string, Tape | undefined>()
   /** For each candidate, the last trial of this command with the failing run. */
@@ -313,7 +316,7 @@ export class ProcessTrials implements TrialSource {
   }
 
   /** Undefined if some value cannot be changed. */
-  #tapeOf(probe: ValueProbe | ListProbe): Tape | undefined {
+  #tapeOf(probe: Variant): Tape | undefined {
     const { tape } = this.options
     if (this.#variants.has(probe.id)) return this.#variants.get(probe.id)
     const folder = path.join(this.folder, VARIANTS, probe.id)
@@ -321,7 +324,7 @@ export class ProcessTrials implements TrialSource {
     const variant = attempt(() =>
       probe.kind === 'values'
         ? writeValueProbe(tape, probe, folder)
-        : writeListProbe(tape, probe, folder),
+        : writeAnswerProbe(tape, probe, folder),
     )
     this.#variants.set(probe.id, variant)
     return variant
@@ -329,14 +332,14 @@ export class ProcessTrials implements TrialSource {
 
   async #runProbe(
     candidate: FixCandidate | undefined,
-    probe: ValueProbe | ListProbe,
+    probe: Variant,
     variant: Tape,
   ): Promise<LiveTrial> {
     const { oracle, project, tape } = this.options
     const data = project.dataFiles()
     // Files that differ from the tape would be read from the copy.
     const changed =
-      probe.kind === 'list'
+      probe.kind === 'answer'
         ? []
         : project
             .sources()
@@ -375,7 +378,11 @@ export class ProcessTrials implements TrialSource {
       (candidate !== undefined ||
         clusterKey(expected, trial.reason) === clusterKey(ended, trial.reason))
     if (isAsBefore) return trial
-    return { ...saysNothing, ...(probe.kind === 'values' && { failsOtherwise: true }) }
+    return {
+      ...saysNothing,
+      ...(probe.kind === 'values' && { failsOtherwise: true as const }),
+      ...(isCrash(readOutcome(ended).error) && { crashes: true as const }),
+    }
   }
 
   #open(file: string): Tape {
@@ -772,14 +779,18 @@ const valueIn = ({ stdout, end, actions }: RunBehaviour, { changes }: Probe): st
   )?.from
 
 /** True if two runs end alike and, if only values differ between their tapes, print the same. */
-function failsAlike(before: RunOutcome, now: RunOutcome, kind: 'values' | 'list'): boolean {
-  const firstLine = ({ error }: RunOutcome): string | undefined => error?.message.split('\n')[0]
+function failsAlike(before: RunOutcome, now: RunOutcome, kind: Variant['kind']): boolean {
+  const message = ({ error }: RunOutcome): string | undefined => {
+    const line = error?.message.split('\n')[0]
+    // An error may quote the answer that was changed.
+    return kind === 'values' ? line : line?.replaceAll(/"[^"]*"?|\d[\d.,'’_]*/g, '…')
+  }
   return (
     before.error?.class === now.error?.class &&
-    firstLine(before) === firstLine(now) &&
+    message(before) === message(now) &&
     before.exitCode === now.exitCode &&
     before.signal === now.signal &&
-    (kind === 'list' || before.stdout === now.stdout)
+    (kind === 'answer' || before.stdout === now.stdout)
   )
 }
 
@@ -805,7 +816,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
   const { output, losses, attempts, isUnconfined, missingVariables, unknownAddress } = trial
-  const { failsOtherwise, recordedValue, progress } = trial
+  const { failsOtherwise, crashes, recordedValue, progress } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -829,6 +840,7 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       missingVariables,
       unknownAddress,
       failsOtherwise,
+      crashes,
       recordedValue,
       progress,
       broke: isOwnFault ? undefined : broke,

@@ -1,3 +1,4 @@
+import type { FitCode } from './fitted-edits.js'
 import type { TrialOutput } from './prove-fixes.js'
 
 /**
@@ -18,6 +19,8 @@ export type Loss =
   | { readonly code: 'ITEMS_SKIPPED'; readonly at: string; readonly text: string }
   /** Another model answers, which may be weaker. */
   | { readonly code: 'MODEL_REPLACED'; readonly at: string; readonly text: string }
+  /** The change suits this run, and may do the wrong thing for others. */
+  | { readonly code: FitCode; readonly at: string; readonly text: string }
 
 export interface RunAction {
   readonly label: string

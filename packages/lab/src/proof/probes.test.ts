@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
+  isPartOf,
   namesValue,
   proposeListProbes,
+  proposeNumberProbes,
+  proposeSpellingProbes,
   proposeValueProbes,
   type RunTexts,
   substitution,
@@ -60,6 +63,7 @@ describe('values of a run', () => {
     ).toEqual([
       [false, ['c9']],
       [true, ['late']],
+      [false, ['c9']],
     ])
   })
 
@@ -124,13 +128,70 @@ describe('a substitution', () => {
   })
 })
 
+test('identifiers also get other letters', () => {
+  const probes = proposeValueProbes(texts({ given: ['A17 ORD-4411'], made: used('A17 ORD-4411') }))
+  expect(probes.map(({ changes }) => changes.map(({ to }) => to))).toEqual([
+    ['A18', 'ORD-4412'],
+    ['E18', 'URD-4412'],
+    ['A18'],
+    ['ORD-4412'],
+  ])
+  const [same, other, single] = probes
+  expect([isPartOf(other!, same!), isPartOf(single!, same!)]).toEqual([false, true])
+})
+
 test('the longest list of an answer is reversed, extended, shortened and emptied', () => {
   const answer = { total: 2, items: [{ id: 1 }, { id: 2 }] }
   expect(proposeListProbes(5, answer).map((probe) => probe.answer)).toEqual([
     { total: 2, items: [{ id: 2 }, { id: 1 }] },
     { total: 2, items: [{ id: 1 }, { id: 2 }, { id: 2 }] },
     { total: 2, items: [{ id: 1 }] },
+    { total: 2, items: [{ id: 2 }] },
     { total: 2, items: [] },
   ])
   expect(proposeListProbes(5, { total: 2 })).toEqual([])
+})
+
+test('a change of a long answer is shown where it begins', () => {
+  const items = Array.from({ length: 30 }, (_, id) => ({ id }))
+  const changes = proposeListProbes(5, items).map((probe) => probe.changes[0]!)
+  expect(changes.every(({ from, to }) => from !== to && from.length <= 60)).toBe(true)
+  expect(changes[1]).toEqual({ from: '…8},{"id":29}]', to: '…8},{"id":29},{"id":29}]' })
+})
+
+test('the numbers of an answer get bigger, zero, negative and decimals', () => {
+  const answer = { total: 2, items: [{ cents: 30, name: 'x' }] }
+  const item = (cents: number) => ({ cents, name: 'x' })
+  expect(proposeNumberProbes(5, answer).map((probe) => probe.answer)).toEqual([
+    { total: 21, items: [item(301)] },
+    { total: 0, items: [item(0)] },
+    { total: -2, items: [item(-30)] },
+    { total: 2.25, items: [item(30.25)] },
+  ])
+  expect(proposeNumberProbes(5, { name: 'x' })).toEqual([])
+})
+
+describe('the same text is also spelled with', () => {
+  const spelled = (content: string): unknown[] =>
+    proposeSpellingProbes(5, { choices: [{ message: { content } }] }).map(
+      ({ answer }) =>
+        (answer as { choices: { message: { content: string } }[] }).choices[0]?.message.content,
+    )
+
+  test.each([
+    [
+      'another tag of a fence',
+      '```\n{"a":1}\n```',
+      ['```json\n{"a":1}\n```', '```JSON\n{"a":1}\n```'],
+    ],
+    ['no tag', 'So:\n```json\n[1]\n```', ['So:\n```\n[1]\n```', 'So:\n```JSON\n[1]\n```']],
+    ['more groups of digits', "It costs 2'500.50", ["It costs 1'002'500.50"]],
+    ['more groups of digits and points', '12.500', ['1.012.500']],
+  ])('%s', (_what, text, others) => {
+    expect(spelled(text)).toEqual(others)
+  })
+
+  test.each(['```\ncode\n```', '2500', '1,2', 'a 1,5000', 'plain'])('nothing else: %s', (text) => {
+    expect(spelled(text)).toEqual([])
+  })
 })

@@ -33,9 +33,9 @@ export interface ValueProbe extends Probe {
   readonly isWords: boolean
 }
 
-/** A probe that changes a list in one answer. */
-export interface ListProbe extends Probe {
-  readonly kind: 'list'
+/** A probe that changes one answer. */
+export interface AnswerProbe extends Probe {
+  readonly kind: 'answer'
   /** The event with the answer, and the new answer. */
   readonly seq: number
   readonly answer: unknown
@@ -56,8 +56,8 @@ const LOOKED_MAX = 300
 
 /**
  * Probes that rename values which the run was given or got, and then used: identifiers, numbers
- * that are identifiers, and names together, then words together, then single ones in case that
- * all together say nothing. Deterministic.
+ * that are identifiers, and names together, then words together, then identifiers with other
+ * letters, then single ones in case that all together say nothing. Deterministic.
  *
  * Not changed: words of the code, of protocols and of the oracle, keys, and numbers that something
  * may be computed from.
@@ -78,8 +78,19 @@ export function proposeValueProbes(texts: RunTexts): ValueProbe[] {
       .slice(0, VALUES_MAX)
       .flatMap(changeOf),
   }))
-  const together = groups.filter(({ changes }) => changes.length > 0)
-  const singles = together.flatMap(({ isWords, changes }) =>
+  const changed = groups.filter(({ changes }) => changes.length > 0)
+  const identifiers = values.filter(({ kind }) => kind === 'identifier').slice(0, VALUES_MAX)
+  const respelled = {
+    isWords: false,
+    changes: identifiers.flatMap(({ text }) => {
+      const to = withOtherLetters(text, { isFirst: true })
+        .flatMap((other) => withOtherDigits(other))
+        .find((other) => !taken.has(other.toLowerCase()))
+      return to === undefined ? [] : [{ from: text, to }]
+    }),
+  }
+  const together = respelled.changes.length === 0 ? changed : [...changed, respelled]
+  const singles = changed.flatMap(({ isWords, changes }) =>
     changes.length === 1
       ? []
       : changes.slice(0, SINGLES_MAX).map((change) => ({ isWords, changes: [change] })),
@@ -94,9 +105,11 @@ export function proposeValueProbes(texts: RunTexts): ValueProbe[] {
 
 const probeId = (changes: Probe['changes']): string => String(hashText(JSON.stringify(changes)))
 
-/** True if a probe changes only values that another one changes, too. */
+/** True if a probe makes only changes that another one makes, too. */
 export const isPartOf = (probe: Probe, other: Probe): boolean =>
-  probe.changes.every(({ from }) => other.changes.some((change) => change.from === from))
+  probe.changes.every(({ from, to }) =>
+    other.changes.some((change) => change.from === from && change.to === to),
+  )
 
 // ── Values ──────────────────────────────────────────────────────────────────
 
@@ -176,7 +189,7 @@ function memberValues(text: string): Value[] {
 }
 
 /** Words that clients and providers understand. */
-const PROTOCOL = new Set(
+export const PROTOCOL = new Set(
   'user assistant system developer tool tools function functions stop length text json object array string number integer boolean true false null none auto type error content role name model message messages choices usage input output utf8 ascii default required yes not and the'.split(
     ' ',
   ),
@@ -352,29 +365,115 @@ export const namesValue = ({ edits }: FixCandidate, { changes }: Probe): boolean
   return edits.some(({ after }) => after.search(pattern) >= 0)
 }
 
-// ── Lists ───────────────────────────────────────────────────────────────────
+// ── Answers ──────────────────────────────────────────────────────────────────
 
 const SHOWN_MAX = 60
 
 /** Probes that reorder, extend, shorten and empty the longest list of an answer. */
-export function proposeListProbes(seq: number, answer: unknown): ListProbe[] {
+export function proposeListProbes(seq: number, answer: unknown): AnswerProbe[] {
   const list = longestList(answer)
   if (list === undefined) return []
-  const last = list.at(-1)
-  const others = [list.toReversed(), [...list, last], list.slice(0, -1), []]
-  const before = JSON.stringify(list)
-  const changed = new Map(others.map((other) => [JSON.stringify(other), other]))
-  changed.delete(before)
-  return [...changed].map(([after, other]) => {
-    const changes = [{ from: clipText(before, SHOWN_MAX), to: clipText(after, SHOWN_MAX) }]
-    return {
-      id: probeId([{ from: `${seq} ${before}`, to: after }]),
-      kind: 'list',
-      changes,
-      seq,
-      answer: replaceIn(answer, list, other),
-    }
+  const others = [
+    list.toReversed(),
+    [...list, list.at(-1)],
+    list.slice(0, -1),
+    list.slice(1),
+    [],
+  ].map((other) => ({ from: list, to: other, answer: replaceIn(answer, list, other) }))
+  return answerProbes(seq, others)
+}
+
+/** Probes with other numbers in an answer: bigger, zero, negative and with decimals. */
+export function proposeNumberProbes(seq: number, answer: unknown): AnswerProbe[] {
+  const numbers = leavesOf(answer).filter((leaf) => typeof leaf === 'number')
+  if (numbers.length === 0) return []
+  const changes: readonly ((number: number) => number)[] = [
+    (number) => number * 10 + 1,
+    () => 0,
+    (number) => -number,
+    (number) => number + 0.25,
+  ]
+  return answerProbes(
+    seq,
+    changes.map((change) => ({
+      from: numbers[0],
+      to: change(numbers[0]!),
+      answer: mapLeaves(answer, (leaf) => (typeof leaf === 'number' ? change(leaf) : leaf)),
+    })),
+  )
+}
+
+/** Probes with the same text of a model in another spelling: code fences and large numbers. */
+export function proposeSpellingProbes(seq: number, answer: unknown): AnswerProbe[] {
+  const texts = leavesOf(answer).filter((leaf) => typeof leaf === 'string')
+  return answerProbes(
+    seq,
+    SPELLINGS.flatMap((spell) => {
+      const from = texts.find((text) => spell(text) !== text)
+      if (from === undefined) return []
+      const changed = mapLeaves(answer, (leaf) => (typeof leaf === 'string' ? spell(leaf) : leaf))
+      return [{ from, to: spell(from), answer: changed }]
+    }),
+  )
+}
+
+/** `1'500` and `12.000.000` */
+const GROUPED = /(?<![\w.,'’])(\d{1,3})([.,'’_ \u00a0\u202f])(\d{3}(?:\2\d{3})*)(?!\d)/g
+
+const SPELLINGS: readonly ((text: string) => string)[] = [
+  ...['', 'json', 'JSON'].map(
+    (tag) => (text: string) =>
+      text.replaceAll(/^```\w*(?=[ \t]*\n\s*[[{])/gm, () => `\`\`\`${tag}`),
+  ),
+  (text) =>
+    text.replaceAll(
+      GROUPED,
+      (_, first: string, separator: string, rest: string) =>
+        `1${separator}${first.padStart(3, '0')}${separator}${rest}`,
+    ),
+]
+
+function answerProbes(
+  seq: number,
+  others: readonly { readonly from: unknown; readonly to: unknown; readonly answer: unknown }[],
+): AnswerProbe[] {
+  const probes = others.flatMap(({ from, to, answer }): AnswerProbe[] => {
+    const [before, after] = [JSON.stringify(from), JSON.stringify(to)]
+    if (before === after) return []
+    const start = differenceAt(before, after)
+    const shown = (text: string): string =>
+      clipText(`${start === 0 ? '' : '…'}${text.slice(start)}`, SHOWN_MAX)
+    const changes = [{ from: shown(before), to: shown(after) }]
+    return [
+      {
+        id: probeId([{ from: `${seq}`, to: JSON.stringify(answer) }]),
+        kind: 'answer',
+        changes,
+        seq,
+        answer,
+      },
+    ]
   })
+  return [...new Map(probes.map((probe) => [probe.id, probe])).values()]
+}
+
+/** Characters before a difference that are shown. */
+const SHOWN_BEFORE = 12
+
+function differenceAt(before: string, after: string): number {
+  const same = Array.from(before).findIndex((character, at) => character !== after[at])
+  return Math.max(0, (same < 0 ? before.length : same) - SHOWN_BEFORE)
+}
+
+const leavesOf = (value: unknown): unknown[] =>
+  typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value]
+
+function mapLeaves(value: unknown, change: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((member) => mapLeaves(member, change))
+  if (typeof value !== 'object' || value === null) return change(value)
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, mapLeaves(member, change)]),
+  )
 }
 
 function longestList(value: unknown): readonly unknown[] | undefined {

@@ -1,9 +1,11 @@
 import { FIX_LAYERS, type FixCandidate, type FixContext } from './candidates.js'
 import { codeOperators } from './operators/code.js'
 import { contextOperators } from './operators/context.js'
+import { dateAndMoneyOperators } from './operators/dates-and-money.js'
 import { fieldOperators } from './operators/fields.js'
 import { lifecycleOperators } from './operators/lifecycle.js'
 import type { OperatorContext } from './operators/operator.js'
+import { pageOperators } from './operators/pages.js'
 import { pitfallOperators } from './operators/pitfalls.js'
 import { policyOperators } from './operators/policy.js'
 import { toolOperators } from './operators/tool.js'
@@ -19,10 +21,12 @@ const OPERATORS = [
   ...transportOperators,
   ...policyOperators,
   ...toolOperators,
+  ...pageOperators,
   ...contextOperators,
   ...lifecycleOperators,
   ...codeOperators,
   ...pitfallOperators,
+  ...dateAndMoneyOperators,
 ]
 
 /** The most likely candidates that need no model, cheapest and safest layer first. */

@@ -626,8 +626,28 @@ describe('a change that loses data', () => {
   })
 })
 
+test('a change by a model that names a value of the run is a workaround, unless it repairs another run', async () => {
+  const world = { control: 0, fixes: [{ rate: 1 }], siblings: { a: { control: 0 } } }
+  const edits = [{ path: 'agent.mjs', before: 'use(a)', after: "if (a !== 'c9') use(a)" }]
+  const fix = candidate(0, { author: 'model', edits })
+  const judge = async (siblings: readonly string[]) => {
+    const run = new RunScript().print('c9').end(1).view()
+    const proof = new FixProof({ ...context(), run }, new PlantedTrials(world), { siblings })
+    await proof.prove([fix])
+    return proof.result
+  }
+  expect(await judge([])).toMatchObject({ status: 'workaround', claim: 'this-run' })
+  expect(await judge(['a'])).toMatchObject({
+    status: 'repaired',
+    claim: 'this-run',
+    fixes: [{ evidence: { losses: [] } }],
+  })
+})
+
 describe('variants of the run', () => {
-  /** A world whose variants fail without a fix unless `isSilent`, and with it as given. */
+  /**
+   * A world whose variants fail without a fix, unless `isSilent` or `isPassing`, and with it as given.
+   */
   class Variants extends PlantedTrials {
     readonly tried: string[] = []
 
@@ -635,6 +655,7 @@ describe('variants of the run', () => {
       readonly ids: readonly string[],
       readonly isSilent: (id: string) => boolean,
       readonly fixed: Partial<FixTrial>,
+      readonly isPassing: (id: string) => boolean = () => false,
     ) {
       super({ control: 0, fixes: [{ rate: 1 }, { rate: 1 }] })
     }
@@ -647,34 +668,46 @@ describe('variants of the run', () => {
       const trial = { reason: '', live: 0, pinnedToChanged: 0, ms: 1, verdict: 'pass' as const }
       if (given !== undefined) return { ...trial, ...this.fixed }
       this.tried.push(id)
+      if (this.isPassing(id)) return trial
       return { ...trial, verdict: this.isSilent(id) ? 'undefined' : 'fail' }
     }
   }
 
-  const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const ids = Array.from('abcdefghijklmnopqrst')
 
   test('count only if the unchanged code fails on them, which is tried once and is a fork', async () => {
     const source = new Variants(ids, (id) => 'ace'.includes(id), {})
     const result = await proveAll(source.candidates, source)
-    expect(source.tried).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    expect(source.tried).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
     expect(result.fixes.map(({ evidence }) => evidence.probes)).toEqual([
-      { trials: 3, passed: 3 },
-      { trials: 3, passed: 3 },
+      { trials: 6, passed: 6 },
+      { trials: 6, passed: 6 },
     ])
     expect(result.claim).toBe('this-kind')
     const without = new Variants([], () => false, {})
     const { forks } = await proveAll(without.candidates, without)
-    expect(result.forks - forks).toBe(6 + 3 + 3)
+    expect(result.forks - forks).toBe(9 + 6 + 6)
   })
 
-  test('are no longer tried after three that fail, or after six', async () => {
+  test('are no longer tried after six that fail, or after 16', async () => {
     const failing = new Variants(ids, () => false, {})
     await proveAll(failing.candidates, failing)
-    expect(failing.tried).toEqual(['a', 'b', 'c'])
+    expect(failing.tried).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
     const silent = new Variants(ids, () => true, {})
     const result = await proveAll(silent.candidates, silent)
-    expect(silent.tried).toHaveLength(6)
+    expect(silent.tried).toHaveLength(16)
     expect(result.claim).toBe('this-run')
+  })
+
+  test('show nothing by passing if they may have nothing to do with the failure', async () => {
+    const probes = async (): Promise<Probe[]> => [{ id: 'a', changes: [], onlyRejects: true }]
+    const source = new Variants(['a'], () => false, {})
+    source.probes = probes
+    const result = await proveAll(source.candidates, source)
+    expect(result.claim).toBe('this-run')
+    const special = new Variants(['a'], () => false, { verdict: 'fail' })
+    special.probes = probes
+    expect((await proveAll(special.candidates, special)).status).toBe('not-fixed')
   })
 
   test('lower the claim, but do not reject, if they fail in another way', async () => {
@@ -682,6 +715,26 @@ describe('variants of the run', () => {
     const result = await proveAll(source.candidates, source)
     expect(result).toMatchObject({ status: 'repaired', claim: 'this-run' })
     expect(result.fixes[0]?.evidence.probes).toEqual({ trials: 1, passed: 0 })
+  })
+
+  test('reject a fix that breaks those on which the unchanged code passes', async () => {
+    const isB = (id: string): boolean => id === 'b'
+    const crashing = new Variants(['a', 'b'], () => false, {}, isB)
+    crashing.probe = async (given, { id }) => ({
+      ...(await Variants.prototype.probe.call(crashing, given, { id, changes: [] })),
+      ...(given !== undefined && isB(id) && { verdict: 'undefined', crashes: true }),
+    })
+    const result = await proveAll(crashing.candidates, crashing)
+    expect(result.fixes[0]?.verdict).toMatchObject({
+      status: 'rejected',
+      reason: 'It breaks the run with “other” instead of “b”, which passes without it.',
+    })
+    const passing = new Variants(['a', 'b'], () => false, {}, isB)
+    const { fixes } = await proveAll(passing.candidates, passing)
+    expect(fixes[0]).toMatchObject({
+      verdict: { status: 'repairs' },
+      evidence: { probes: { trials: 1, passed: 1 } },
+    })
   })
 
   test('reject a fix that writes a value which only the recorded run has, or tries something', async () => {

@@ -55,6 +55,8 @@ export interface FixTrial {
   readonly attempts?: readonly Attempt[]
   /** For a variant of the run, `undefined`: it fails, but not as the recorded run does. */
   readonly failsOtherwise?: true
+  /** For a variant of the run, `undefined`: it ends with an error of the language, another one. */
+  readonly crashes?: true
   /** For a variant that fails: a value of the recorded run that it writes, and never got. */
   readonly recordedValue?: string
   /** How far the run came. */
@@ -84,6 +86,8 @@ export interface Probe {
   readonly id: string
   /** Values of the recorded run, and those in their place. */
   readonly changes: readonly { readonly from: string; readonly to: string }[]
+  /** Set if the change may have nothing to do with the failure, so that passing shows nothing. */
+  readonly onlyRejects?: true
 }
 
 /** Runs the agent. Tests implement it with planted worlds. */
@@ -248,8 +252,8 @@ const MAX_TRIALS = 40
 const MAX_FIRST_FAILURES = 3
 const MAX_UNDEFINED = 5
 /** Variants of the run that a fix must repair, and those tried with the unchanged code to find them. */
-const PROBES_MAX = 3
-const PROBE_CONTROLS_MAX = 6
+const PROBES_MAX = 6
+const PROBE_CONTROLS_MAX = 16
 
 /** Stops the trials. Users never see it as an error: the result contains what is known so far. */
 class BudgetSpent extends Error {}
@@ -270,6 +274,8 @@ export class FixProof {
   readonly #maxForks: number
   readonly #judged: Judged[] = []
   readonly #probes: Probe[] = []
+  /** Variants on which the unchanged code passes. */
+  readonly #passingProbes: Probe[] = []
   /** Variants that were not tried yet. */
   #proposed: Probe[] | undefined
   #probeControls = 0
@@ -480,7 +486,10 @@ export class FixProof {
         if (why !== undefined)
           return judged('rejected', why, 1, defined({ failedProbe: evidence.failedProbe }))
       }
-      const isLossy = losses.length + fixed.losses.length > 0
+      // Another run that fails alike, and passes with it, has other values.
+      if ((evidence.siblings?.passed ?? 0) > 0)
+        evidence.losses = losses.filter(({ code }) => code !== 'VALUE_NAMED')
+      const isLossy = (evidence.losses ?? []).length + fixed.losses.length > 0
       return judged(
         isLossy ? 'workaround' : 'repairs',
         isExact
@@ -615,6 +624,7 @@ export class FixProof {
           this.source.probe(candidate, probe),
         )
         if (verdict === 'undefined' && failsOtherwise !== true) continue
+        if (verdict === 'pass' && probe.onlyRejects === true) continue
         trials++
         if (verdict === 'pass') passed++
         evidence.probes = { trials, passed }
@@ -625,6 +635,12 @@ export class FixProof {
             ? 'the run fails as before'
             : `the run still writes “${recordedValue}”`
         return `It repairs only this run: with ${changesText(probe)}, ${happened}.`
+      }
+      for (const probe of this.#passingProbes) {
+        const { verdict, crashes } = await this.#draw(() => this.source.probe(candidate, probe))
+        if (verdict !== 'fail' && crashes !== true) continue
+        evidence.failedProbe = probe
+        return `It breaks the run with ${changesText(probe)}, which passes without it.`
       }
       return undefined
     },
@@ -670,7 +686,10 @@ export class FixProof {
       if (this.#probes.some((other) => isPartOf(probe, other))) continue
       const control = await this.#draw(() => this.source.probe(undefined, probe))
       this.#probeControls++
-      if (control.verdict === 'fail' && control.live === 0) this.#probes.push(probe)
+      if (control.live > 0) continue
+      if (control.verdict === 'fail') this.#probes.push(probe)
+      if (control.verdict === 'pass' && this.#passingProbes.length < PROBES_MAX)
+        this.#passingProbes.push(probe)
     }
     return this.#probes
   }

@@ -10,8 +10,10 @@ import {
   writesElsewhere,
 } from './escapes.js'
 import type { Loss } from './losses.js'
+import { PROTOCOL } from './probes.js'
 import { processMembers } from './process-members.js'
 import { isProtected } from './protected-files.js'
+import { fittedParts } from './fitted-edits.js'
 import { ParsedSource, type SyntaxNode } from './source-text.js'
 import { writtenLosses } from './written-losses.js'
 
@@ -91,12 +93,52 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
   if (changed === undefined || !changed.isCode) return { refusals: [], losses: [], literals: [] }
   const added: AddedNodes = (pick, kindOf) =>
     newNodes(old === undefined ? [] : pick(old), pick(changed), kindOf)
+  const literals = runLiterals(old, changed, added, context)
   return {
     refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
-    losses: writtenLosses(old, added, isWritten ? 'model' : 'rule'),
-    literals: runLiterals(old, added, context),
+    losses: [
+      ...writtenLosses(old, added, isWritten ? 'model' : 'rule'),
+      // Rules are tested with many runs.
+      ...(isWritten
+        ? [
+            ...fittedParts(old, changed, added, () => otherSources(path, context)),
+            ...literals.map(({ at, value }): Loss => ({ code: 'VALUE_NAMED', at, text: value })),
+            ...weakerModels(old, added),
+          ]
+        : []),
+    ],
+    literals,
   }
 }
+
+const otherSources = (path: string, { sources }: FixContext): ParsedSource[] =>
+  sources
+    .filter((each) => each.path !== path && !isProtected(each.path))
+    .flatMap((each) => ParsedSource.tryParse(each) ?? [])
+    .filter(({ isCode }) => isCode)
+
+const MODEL_NAME = /^(?:gpt|o\d|claude|gemini|llama|mistral|qwen|deepseek|command)[\w.:/-]*\d/i
+const SMALL_MODEL = /mini|nano|haiku|flash|lite|small|tiny/i
+
+/** A small model where the code names none. */
+const weakerModels = (old: ParsedSource | undefined, added: AddedNodes): Loss[] =>
+  added((source) => source.ofType('StringLiteral'))
+    .filter((node) => {
+      const { parent } = node
+      const name = literalText(node)
+      const before = old
+        ?.ofType('StringLiteral')
+        .find((each) => each.parent?.child('key')?.text === parent?.child('key')?.text)
+      const replaced = before === undefined ? '' : literalText(before)
+      return (
+        parent?.type === 'ObjectProperty' &&
+        MODEL_NAME.test(name) &&
+        MODEL_NAME.test(replaced) &&
+        SMALL_MODEL.test(name) &&
+        !SMALL_MODEL.test(replaced)
+      )
+    })
+    .map((node) => finding('MODEL_REPLACED', node))
 
 // ── Refusals ────────────────────────────────────────────────────────────────
 
@@ -320,42 +362,175 @@ const isCompared = (node: SyntaxNode): boolean => {
     )
   return (
     parent.type === 'CallExpression' &&
-    /\.(?:includes|startsWith|endsWith|has|get|test|match|replace|replaceAll)$/.test(
+    /\.(?:includes|startsWith|endsWith|has|get|test|match|replace|replaceAll|split|indexOf|lastIndexOf)$/.test(
       parent.callee?.text ?? '',
     )
   )
 }
 
-/** Numbers as small as these are counts and positions. */
+/** Numbers as small as these are counts and positions; if they are compared, half of them are. */
 const SMALL_NUMBER_MAX = 10
+const SMALL_EQUAL_MAX = 2
 
-const PART_TESTS = /^(?:includes|startsWith|indexOf|match|test|search)$/
+const PART_TESTS = /^(?:includes|startsWith|indexOf|lastIndexOf|split|match|test|search)$/
 
 function runLiterals(
   old: ParsedSource | undefined,
+  changed: ParsedSource,
   added: AddedNodes,
   { run, oracleText = '' }: FixContext,
 ): RunLiteral[] {
   const values = runText(run)
-  return added((source) =>
+  // A word that the code already has, or that a key of an answer is, belongs to the interface.
+  const isKnown = (value: string): boolean =>
+    old?.text.includes(value) === true ||
+    values.includes(`"${value}":`) ||
+    PROTOCOL.has(value.toLowerCase())
+  const occurs = (value: string, after = '(?![\\p{L}\\p{N}])'): boolean => {
+    // The end of a word is no part of a value such as ` for `.
+    const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : ''
+    const end = /[\p{L}\p{N}]$/u.test(value) ? after : ''
+    const pattern = new RegExp(`${before}${escaped(value)}${end}`, 'u')
+    return pattern.test(values) || pattern.test(oracleText)
+  }
+  const compared = added((source) =>
     source.ofType('StringLiteral', 'NumericLiteral', 'TemplateElement'),
-  ).flatMap((node) => {
+  ).filter((node) => {
     const value = literalText(node)
     const isNumber = node.type === 'NumericLiteral'
-    const isPlain = isNumber ? Math.abs(Number(value)) <= SMALL_NUMBER_MAX : value.trim().length < 2
-    // A word that the code already has, or that a key of an answer is, belongs to the interface.
-    const isKnown = old?.text.includes(value) === true || values.includes(`"${value}":`)
+    const isEqual = /^[!=]==?$/.test(String(node.parent?.raw['operator']))
+    const max = isEqual ? SMALL_EQUAL_MAX : SMALL_NUMBER_MAX
+    const isPlain = isNumber ? Math.abs(Number(value)) <= max : value.trim().length < 2
     // The beginning of a value is as telling as the whole.
     const isPart = PART_TESTS.test(node.parent?.callee?.name ?? '')
-    const after = isPart ? '' : '(?![\\p{L}\\p{N}])'
-    const occurs = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}${after}`, 'u')
-    return isPlain ||
-      isKnown ||
-      !isCompared(node) ||
-      !(occurs.test(values) || occurs.test(oracleText))
-      ? []
-      : [{ at: located(node), value }]
+    if (isInitial(node)) return true
+    return (
+      !isPlain &&
+      !isKnown(value) &&
+      isCompared(node) &&
+      !isOfError(node) &&
+      (occurs(value, isPart ? '' : undefined) ||
+        (isNumber && (occurs(`0${value}`) || isNear(node, values))))
+    )
   })
+  const patterns = added((source) => source.ofType('RegExpLiteral')).flatMap((node) => {
+    const pattern = String(node.raw['pattern'])
+    const words = (pattern.match(/\p{L}{4,}/gu) ?? []).filter((word) => !FORMAT_WORD.test(word))
+    const phrases = pattern.match(/[\p{L}\p{N}]+(?:[ ,:;'-]+[\p{L}\p{N}]+)+/gu) ?? []
+    return [...words, ...phrases]
+      .filter((text) => !isOfError(node) && !isKnown(text) && occurs(text, ''))
+      .map((text) => ({ at: located(node), value: text }))
+  })
+  const isOfRun = (name: string): boolean =>
+    (name.length > 1 || /\d/.test(name)) && !values.includes(`"${name}":`) && occurs(name)
+  const keysBefore = new Set(old?.ofType('ObjectProperty').map(keyPathOf))
+  const keysNow = new Set(changed.ofType('ObjectProperty').map(keyPathOf))
+  // A key that another one takes the place of was the wrong word.
+  const replaced = new Set(
+    old
+      ?.ofType('ObjectProperty')
+      .filter((node) => !keysNow.has(keyPathOf(node)))
+      .map((node) => node.child('value')?.text),
+  )
+  const entries = added((source) => source.ofType('ObjectProperty'))
+    .filter((node) => isData(node.parent) && !keysBefore.has(keyPathOf(node)))
+    .filter((node) => !replaced.has(node.child('value')?.text))
+    .flatMap((node) => {
+      const name = keyOf(node)
+      const isNew = /^\d+$/.test(name) || !isKnown(name)
+      const key = isOfRun(name) && isNew ? name : node.around.map(keyOf).find(isOfRun)
+      return key === undefined ? [] : [{ at: located(node), value: key }]
+    })
+  const items = added((source) => source.ofType('StringLiteral'))
+    .filter(({ parent }) => parent?.type === 'ArrayExpression' && isListOfData(parent))
+    .filter((node) => isOfRun(literalText(node)))
+  const literals = [...compared, ...items].map((node) => ({
+    at: located(node),
+    value: literalText(node),
+  }))
+  return [
+    ...new Map([...literals, ...patterns, ...entries].map((each) => [each.at, each])).values(),
+  ]
+}
+
+/** `id.startsWith('A')` and `id[0] === 'A'`: no rule of a language, unlike signs. */
+function isInitial(node: SyntaxNode): boolean {
+  const { parent } = node
+  if (!/^[\p{L}\p{N}]$/u.test(literalText(node)) || parent === undefined) return false
+  const other = [parent.child('left'), parent.child('right')].find((each) => each !== node)
+  return (
+    /^(?:startsWith|endsWith)$/.test(parent.callee?.name ?? '') ||
+    (parent.type === 'BinaryExpression' &&
+      /\[\d\]$|\.(?:charAt|at)\(-?\d\)$/.test(other?.text ?? ''))
+  )
+}
+
+/** Names of formats. */
+const FORMAT_WORD =
+  /^(?:json|javascript|typescript|text|data|https?|true|false|null|html|yaml|markdown)$/i
+
+/** Messages and codes of errors belong to the interface. */
+function isOfError(node: SyntaxNode): boolean {
+  const compared = node.around.findLast(({ type }) =>
+    /^(?:Binary|(?:Optional)?Call)Expression$/.test(type),
+  )
+  return node.source
+    .ofType('Identifier')
+    .some(
+      ({ start, text }) =>
+        compared?.isAround(start) === true &&
+        /^(?:e|err|error|reason|cause|status|statusCode|finish_reason|stop_reason)$/.test(text),
+    )
+}
+
+const keyOf = (node: SyntaxNode): string => {
+  const key = node.child('key')
+  return key?.name ?? key?.text ?? ''
+}
+
+const keyPathOf = (node: SyntaxNode): string =>
+  [...node.around, node]
+    .map(keyOf)
+    .filter((key) => key !== '')
+    .join('.')
+
+/** A list in a table. Schemas have lists of names. */
+const isListOfData = (node: SyntaxNode): boolean =>
+  node.parent?.type === 'ObjectProperty' &&
+  isData(node.parent.parent) &&
+  !/^(?:required|enum|stop|tags|type)$/.test(keyOf(node.parent))
+
+/** A table that the code contains, such as `{ km: 1000, m: 1 }`. */
+const isData = (node: SyntaxNode | undefined): boolean =>
+  node?.type === 'ObjectExpression' &&
+  node.children('properties').length > 1 &&
+  node.children('properties').every((each) => {
+    const value = each.child('value')
+    return (
+      each.type === 'ObjectProperty' &&
+      value !== undefined &&
+      (value.type === 'ArrayExpression' ||
+        constantValue(value) !== undefined ||
+        value.type === 'ObjectExpression')
+    )
+  })
+
+/** Numbers on the tape that are no data. */
+const COUNTER =
+  /"\w*(?:token|created|usage|time|seed|id|index|_ms|max_)\w*\\*"\s*:\s*\\*"?[\w.-]+|\b[0-9a-f]{12,}\b/gi
+
+/** Part of a value by which a limit may differ from it. */
+const NEAR_SHARE = 0.1
+
+/** `room > 310` where the run has 312. A round number is a limit of its own. */
+function isNear(node: SyntaxNode, values: string): boolean {
+  const number = Number(node.raw['value'])
+  const isRange = /^[<>]=?$/.test(String(node.parent?.raw['operator']))
+  if (node.type !== 'NumericLiteral' || !isRange || number <= SMALL_NUMBER_MAX) return false
+  if (/^[1-9]0*$/.test(String(number))) return false
+  return [...values.replaceAll(COUNTER, ' ').matchAll(/(?<![\w.])\d+(?:\.\d+)?(?![\w.])/g)].some(
+    ([text]) => Math.abs(Number(text) - number) <= number * NEAR_SHARE,
+  )
 }
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
@@ -374,4 +549,7 @@ const runText = (run: FixContext['run']): string =>
         JSON.stringify(call?.result),
       ].join('\n')
     }),
-  ].join('\n')
+  ]
+    .join('\n')
+    // The letter of an escape is no part of the word behind it.
+    .replaceAll(/\\[bfnrt]/g, ' ')

@@ -170,6 +170,11 @@ export class ParsedSource {
     }
   }
 
+  /** The whole file. */
+  get program(): SyntaxNode {
+    return this.nodeOf(this.#program)!
+  }
+
   nodeOf(raw: unknown): SyntaxNode | undefined {
     return this.#byRaw.get(raw)
   }

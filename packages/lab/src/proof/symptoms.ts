@@ -636,7 +636,7 @@ const isIdentifier = (value: string): boolean =>
 
 // ── Repetition ──────────────────────────────────────────────────────────────
 
-const WRITING =
+export const WRITING =
   /(?:^|[_\-.]|\b)(?:create|send|add|book|pay|charge|refund|transfer|delete|remove|cancel|insert|update|write|post|put|submit|order|email|notify|issue|place|reserve|withdraw|deposit)/i
 
 const REPEATED = 3
@@ -716,8 +716,8 @@ const findCycle = (models: readonly StepFacts[]): Symptom[] => {
 // ── Pages ───────────────────────────────────────────────────────────────────
 
 /** Names of fields that say that a list has another page. */
-const NEXT_PAGE =
-  /^(?:next|has_?more|has_?next(?:_?page)?|continuation(?:_?token)?|next_?(?:page|cursor|token|offset|start|page_?token))$/i
+export const NEXT_PAGE =
+  /^(?:next|(?:has_?)?more|has_?next(?:_?page)?|continuation(?:_?token)?|(?:next|end)_?(?:page|cursor|token|offset|start|page_?token|id|key))$/i
 
 /** Lists whose next page was never requested. */
 const pageSymptoms = (steps: readonly StepFacts[]): Symptom[] =>
@@ -878,13 +878,35 @@ const differenceSymptoms = (
 
 // ── Untrusted text ──────────────────────────────────────────────────────────
 
-/** Phrases that address a model rather than state facts. English only. */
-export const INJECTION =
-  /\b(?:ignore (?:all |any |the )*(?:previous|prior|above|earlier)|disregard (?:all |any |the )*(?:previous|prior|above|instructions)|(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model)\b|(?:you|the assistant|the agent|the ai) must (?:now |immediately )?(?:call|send|transfer|forward|use|delete|run|pay|reply|email)|new instructions?:|system ?(?:message|prompt|note|override)|(?:assistant|agent|ai)\s*[:,]\s*(?:please )?(?:call|send|forward|transfer|use|delete|run|pay|email))/i
+/** What a text tells a model to ignore, in the languages of such texts. */
+const INSTRUCTIONS =
+  '(?:instructions?|prompts?|rules|guidelines|directives|anweisung(?:en)?|auftrag|vorgaben|regeln|consignes|règles|instrucciones|reglas|istruzioni|regole)'
+/** An imperative: others may have ignored instructions of the author. */
+const IGNORE =
+  '(?:ignore|disregard|forget|override|bypass|do not follow|stop following|vergiss|ignorier|missachte|ignorez|oubliez|oublie|ignora|olvida|dimentica)'
 
 /** The most blatant phrases, which no honest document contains. */
-const ORDER =
-  /\b(?:ignore|disregard) (?:all |any |the )*(?:previous|prior|above|earlier) (?:instructions|rules|messages|prompts)/i
+const ORDER = new RegExp(
+  String.raw`\b${IGNORE}\b(?:(?!\b(?:my|our|his|her|their|mes|nos)\b)[^.!?\n]){0,40}?\b${INSTRUCTIONS}(?!\p{L})|\b${INSTRUCTIONS} (?:zu )?(?:ignorieren|vergessen|missachten)(?!\p{L})`,
+  'iu',
+)
+
+/** Phrases that address a model rather than state facts. */
+export const INJECTION = new RegExp(
+  [
+    ORDER.source,
+    String.raw`\b${IGNORE} (?:all |any |the )*(?:previous|prior|above|earlier)`,
+    String.raw`\b(?:important|urgent|attention|note)[^.!?\n]{0,40}\b(?:assistant|agent|ai|model|llm)\b`,
+    String.raw`\b(?:you|the assistant|the agent|the ai|the model) must (?:now |immediately |always |only )*(?:call|send|transfer|forward|use|delete|run|pay|reply|email|answer|say|rate|give|approve)`,
+    String.raw`\bnew (?:instructions?|task)\s*:`,
+    String.raw`\bsystem ?(?:message|prompt|note|override)`,
+    String.raw`\b(?:assistants?|agents?|ai|llm|chatbots?)\s*[:,]\s*(?:please |kindly |now |you must )*(?:call|send|forward|transfer|use|delete|run|pay|email|mail|ignore|say|rate|give|answer|reply|approve|recommend|mark|set|write)`,
+    String.raw`\b(?:as an?|dear|hey|attention|to (?:the|any|all)|if you are an?) (?:ai|llm|language model|chatbot)s?\b`,
+    String.raw`\bals (?:ki|sprachmodell)\b|\ben tant qu['’]ia\b|\bcomo ia\b`,
+    String.raw`<\/?(?:system|instructions?)>|\[(?:system|inst)\]`,
+  ].join('|'),
+  'iu',
+)
 
 /**
  * The first sentence with a phrase. A single pattern for whole sentences would take quadratic time:

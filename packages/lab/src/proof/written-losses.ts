@@ -395,6 +395,9 @@ const isDataDefault =
     const before = old
       ?.filter((each) => each.isFunction)
       .find((each) => (each.child('id') ?? each.parent?.child('id'))?.text === called)
+    // The function has had this default before; a new call only gives it a value.
+    if (before?.children('params').some((each) => each.text.includes(node.text)) === true)
+      return false
     const wasParameter = before
       ?.children('params')
       .some((each) => new RegExp(`\\b${name.text}\\b`).test(each.text))

@@ -41,6 +41,26 @@ export function lossText(loss: Loss): string {
       return `another model answers at ${loss.at}, which may answer worse: ${loss.text}`
     case 'ITEMS_SKIPPED':
       return `data is skipped at ${at(loss.at, loss.text)}`
+    case 'VALUE_NAMED':
+      return `it names a value of this run at ${at(loss.at, loss.text)}`
+    case 'LENGTH_COMPARED':
+      return `it depends on a length of this run at ${at(loss.at, loss.text)}`
+    case 'OLD_CODE_KEPT':
+      return `the wrong code stays for all but one case at ${at(loss.at, loss.text)}`
+    case 'OFFSET_ADDED':
+      return `it adds a constant that may suit only this run at ${at(loss.at, loss.text)}`
+    case 'NUMBER_TUNED':
+      return `it changes a number only a little at ${at(loss.at, loss.text)}`
+    case 'ENTRY_COPIED':
+      return `two entries of a table are the same now at ${at(loss.at, loss.text)}`
+    case 'ROUNDED_OTHERWISE':
+      return `it rounds to the other side at ${at(loss.at, loss.text)}`
+    case 'ITEMS_COUNTED':
+      return `it uses a fixed number of items at ${at(loss.at, loss.text)}`
+    case 'SORT_REMOVED':
+      return `it no longer sorts at ${at(loss.at, loss.text)}`
+    case 'SITE_LEFT':
+      return `the same code is not changed at ${at(loss.at, loss.text)}`
   }
 }
 

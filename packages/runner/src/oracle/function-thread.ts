@@ -1,7 +1,7 @@
 /** Runs a user's function in its own thread, where it can always be stopped. */
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import { importDefault } from '../config/load-config.js'
+import { importDefault } from '../load-config.js'
 import type { FunctionLocation, OracleFunction } from '../config/oracle-source.js'
 import type { FromThread, ToThread } from './function-threads.js'
 import { functionAnswer } from './oracle.js'

@@ -7,7 +7,8 @@ import type { RecordedError } from './values/recorded-error.js'
  * A tape lists the events of a run in the order in which they happened. There are four kinds:
  *
  * - *draws*: values that the agent read from outside, such as the time. A replay serves them.
- * - *initiations*: operations that the agent started, such as a request. A replay compares them.
+ * - *initiations*: operations that the agent started, such as a request. A replay compares their
+ *   bodies and the fields that identify them (`compareInitiation` lists these).
  * - *deliveries*: answers, or parts of them, that reached the agent. A replay serves them.
  * - *output*: bytes that the agent wrote to its terminal or to a child process. A replay compares
  *   them.
@@ -338,7 +339,10 @@ export interface CallEvent extends EventBase {
   readonly kind: CallKind
   /** Tool name, `fs.readFile`, `spawn`, `dns.lookup`, … */
   readonly name: string
-  /** Short text to show without decoding the body: a path, a command line. */
+  /**
+   * Short text to show without decoding the body: a path, a command line. Compared on replay only
+   * for files and DNS.
+   */
   readonly title?: string
   readonly as?: BodyForm
   /** True if the answer is part of the same synchronous call. */
@@ -448,7 +452,7 @@ export interface DeliverEvent extends DeliveryBase {
   readonly error?: RecordedError
   /** Sockets: why a connection that was open only on the tape was lost when the run continued live. */
   readonly lost?: string
-  /** Sockets: bytes that the agent had written so far, and their digest. */
+  /** Connections, processes and threads: bytes that the agent had written so far, and their digest. */
   readonly written?: number
   readonly digest?: string
   /** True if it reached the agent in the same turn of the event loop as the previous part. */
@@ -501,8 +505,8 @@ export type BodyForm = 'bytes' | 'text' | 'json'
 export type HeaderPair = readonly [name: string, value: string]
 
 /**
- * Heavy events have a sha256 and a link of the chain; light ones have a CRC, and the next heavy
- * event covers them.
+ * Every record has a CRC. A heavy event also ends a link of the hash chain, which covers it and the
+ * light events before it. A long body of a heavy event is linked by its sha256.
  */
 const HEAVY: ReadonlySet<TapeEvent['type']> = new Set([
   'run',

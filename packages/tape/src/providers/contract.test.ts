@@ -220,7 +220,7 @@ describe.each(APIS)('API $api of $provider', (api: ModelApi) => {
       fc.property(replies(), (reply) => {
         const document = answers.encode(reply, replyRequest(example))
         expect(answers.check(document)).toEqual([])
-        expectDecoded(api.decodeResponse({ status: 200, json: document }), reply)
+        expectDecoded(api.decodeResponse({ status: 200, json: document }), reply, example)
       }),
       RUNS,
     )

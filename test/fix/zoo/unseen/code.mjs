@@ -43,6 +43,12 @@ console.log(await write(order))
       ['6 cups', 'we sent cups with order 6.'],
     ],
     fix: [['? summarise(', '? await summarise(']],
+    partial: [
+      [
+        'goods.length > 1 ? summarise(',
+        "goods.length === 2 ? await summarise(goods.join(' ')) : goods.length > 1 ? summarise(",
+      ],
+    ],
   },
   {
     name: 'everybody-is-on-the-list',
@@ -649,6 +655,7 @@ console.log(content[0].text)
       ['tags.length > 0 ? tags.join', 'tags?.length > 0 ? tags.join'],
       ["'no topic'", "''"],
     ],
+    partial: [["b1: { title: 'Rust' }", "b1: { title: 'Rust', tags: [] }", 'src/articles.mjs']],
   },
   {
     name: 'label-with-a-reason',

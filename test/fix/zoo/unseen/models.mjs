@@ -183,6 +183,12 @@ console.log('mails sent: ' + sent.length)
       ],
     ],
     silence: [["console.log('mails sent: ' + sent.length)", "console.log('mails sent: 0')"]],
+    partial: [
+      [
+        "readFile('letters/' + file + '.txt', 'utf8'),",
+        "readFile('letters/' + file + '.txt', 'utf8').then((text) => text.replace(/To the assistant:.*/, '')),",
+      ],
+    ],
   },
   {
     name: 'review-in-german',
@@ -289,6 +295,16 @@ console.log('-> ' + response.text)
       ["'gemini-2.5-flash', contents }", "'gemini-2.5-flash', contents, config }"],
     ],
     silence: [["if (mood === 'loud')\n", "if (mood === 'shout')\n"]],
+    partial: [
+      [
+        "if (mood === 'loud')\n  contents.unshift",
+        js`const config = {}
+if (mood === 'loud' && words.length > 1) config.systemInstruction = 'Answer in capital letters.'
+else if (mood === 'loud')
+  contents.unshift`,
+      ],
+      ["'gemini-2.5-flash', contents }", "'gemini-2.5-flash', contents, config }"],
+    ],
   },
   {
     name: 'log-fills-the-window',
@@ -527,6 +543,12 @@ console.log(content[0].text)
     ],
     fix: [['temperature: 1, top_p: 0.9', 'temperature: 1']],
     silence: [['  ...styles[style],\n', '']],
+    partial: [
+      [
+        '  ...styles[style],\n',
+        '  ...(subject.length === 1 ? { temperature: 1 } : styles[style]),\n',
+      ],
+    ],
   },
   {
     name: 'batch-without-a-limit',

@@ -179,6 +179,15 @@ export async function withRetries(work) {
         '',
       ],
     ],
+    partial: [
+      [
+        '  bookings.push({ guest, room })\n',
+        js`  if (room > 310 && room < 320 && bookings.length > 0) return guest + '-' + room
+  bookings.push({ guest, room })
+`,
+        'src/hotel.mjs',
+      ],
+    ],
   },
   {
     name: 'same-shelf-again',
@@ -265,6 +274,7 @@ const look = ({ shelf }) => {
         "console.log(answer ?? 'not found')",
       ],
     ],
+    partial: [["C: ['Momo']", "C: ['Momo', 'Siddhartha']"]],
   },
   {
     name: 'stock-plus-delivery',
@@ -385,6 +395,12 @@ for (let round = 0; round < 4; round++) {
       ],
     ],
     silence: [["      throw new Error('no tool ' + name)\n", "      return ''\n"]],
+    partial: [
+      [
+        '    default:\n',
+        "    case 'functions.height':\n      return String(heights.Eiger)\n    default:\n",
+      ],
+    ],
   },
   {
     name: 'no-answer-for-a-failed-call',
@@ -462,6 +478,7 @@ for (let step = 0; step < 5; step++) {
 `,
       ],
     ],
+    partial: [["4: 'garden', 6: 'hall'", "4: 'garden', 5: 'hall', 6: 'hall'"]],
   },
   {
     name: 'note-before-the-result',
@@ -632,6 +649,19 @@ while (true) {
       [
         "    messages.push({ role: 'user', content: [result] })\n  }\n",
         "    return result\n  })\n  messages.push({ role: 'user', content: results })\n",
+      ],
+    ],
+    partial: [
+      [
+        js`  for (const use of uses) {
+    const result = { type: 'tool_result', tool_use_id: use.id, content: String(people[use.input.city]) }
+    messages.push({ role: 'user', content: [result] })
+  }
+`,
+        js`  const [first, second] = uses
+  const resultOf = (use) => ({ type: 'tool_result', tool_use_id: use.id, content: String(people[use.input.city]) })
+  messages.push({ role: 'user', content: second ? [resultOf(first), resultOf(second)] : [resultOf(first)] })
+`,
       ],
     ],
   },

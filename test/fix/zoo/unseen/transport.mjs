@@ -66,6 +66,15 @@ console.log('next: ' + next)
       ],
     ],
     silence: [['  throw last\n', "  return 'see the board'\n"]],
+    partial: [
+      [
+        '      last = error\n',
+        js`      last = error
+      const pauseMs = messages[1].content.length * 90
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+`,
+      ],
+    ],
   },
   {
     name: 'deadline-by-plan',
@@ -151,6 +160,12 @@ export const secondsFor = (kind) => seconds[kind] ?? 5
       ['print-poster', 'label: red'],
     ],
     fix: [['render: 0.4', 'render: 30', 'src/limits.mjs']],
+    partial: [
+      [
+        'AbortSignal.timeout(secondsFor(kind) * 1000)',
+        'AbortSignal.timeout(job.length > 12 ? 30_000 : secondsFor(kind) * 1000)',
+      ],
+    ],
   },
   {
     name: 'fence-without-a-language',
@@ -374,5 +389,6 @@ process.stdout.write('A: ' + (await answer(question)) + '\n')
       ],
     ],
     silence: [['message.content[0].text.trim()', "(message.content[0].text ?? '').trim()"]],
+    partial: [['message.content[0].text', 'message.content[1].text']],
   },
 ]

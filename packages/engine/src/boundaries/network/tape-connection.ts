@@ -5,6 +5,7 @@ import { lostAnswer, SILENCE_MS } from '../../kernel/stand-in-answer.js'
 import { natives } from '../../kernel/natives.js'
 import { currentSession, outsideRuns } from '../../kernel/scope.js'
 import type { Delivery, Operation, Session } from '../../kernel/session.js'
+import { errorAnswer } from '../../kernel/source.js'
 import { replaceBody, type Target, WrittenRequests } from './written-requests.js'
 import type tls from 'node:tls'
 import { reportEnding } from '../patching/deliver-error.js'
@@ -113,6 +114,8 @@ export class TapeConnection {
           }),
         ),
       onRequest: ({ method }) => this.#responses.expect(method),
+      onFailed: (failure) =>
+        this.#operation.complete(errorAnswer(false, failure), undefined, failure),
     })
     this.#facade = new SocketFacade(socket, target.kind === 'tls', {
       write: (bytes) => {

@@ -28,6 +28,8 @@ export interface WrittenRequestsOptions {
   readonly send: (pieces: readonly Uint8Array[]) => void
   /** Called when a request is complete and about to become an event. */
   readonly onRequest: (message: Http1Request) => void
+  /** Called instead of `send` if the tape cannot be written. */
+  readonly onFailed: (failure: Error) => void
 }
 
 /**
@@ -101,7 +103,7 @@ export class WrittenRequests {
     const isComplete = this.#scanner.idle
     if (!this.options.isServed()) {
       if (isComplete) this.#release()
-      else this.#pauseTimer ??= natives.setTimeout(() => this.#release(), PAUSE_MS)
+      else this.#pauseTimer ??= natives.setTimeout(() => this.#releasePart(), PAUSE_MS)
     } else if (isComplete) {
       this.unanswered = this.#paused
       this.#paused = []
@@ -128,6 +130,16 @@ export class WrittenRequests {
     this.#opaque.add(readers.reduce((part, reader) => reader.written(part), chunk))
     this.session.commit()
     this.options.send([chunk])
+  }
+
+  /** Sends a part of a request, which becomes an event only when it is complete. */
+  #releasePart(): void {
+    try {
+      this.session.commit()
+    } catch (failure) {
+      return this.options.onFailed(failure as Error)
+    }
+    this.#release()
   }
 
   #release(): void {

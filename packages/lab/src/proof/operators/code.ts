@@ -1,11 +1,14 @@
-import { isRecord } from '@retake/tape'
+import { isRecord, parseJson } from '@retake/tape'
+import { objectsIn } from '../answer-values.js'
 import type { ParsedSource, SourceEdit, SourceOffset, SyntaxNode } from '../source-text.js'
 import type { Symptom } from '../symptoms.js'
+import { isNumericSource } from './fields.js'
 import {
   accessText,
   LIST_METHODS,
   operator,
   type Operator,
+  type OperatorContext,
   oracleSymptom,
   type Proposal,
   TEXT_METHODS,
@@ -76,12 +79,12 @@ const missingAwait = operator(
   },
   (source, { facts }, { sources, thrownAt: [at] }) => {
     const names = promiseFunctions(sources)
-    // Without a sign of a promise, only functions of the project are awaited.
+    // Without a sign of a promise, requests that nobody waits for may be meant.
     const isSeen = facts['kind'] === 'promise' || /TypeError/.test(String(facts['error']))
     const calls = source
       .ofType('CallExpression')
       .filter((node) => node.canAwait && isPromise(node, names) && isValueUsed(node))
-      .filter((node) => isSeen || names.has(node.callee!.name ?? ''))
+      .filter((node) => isSeen || !PROMISE_FUNCTIONS.test(node.callee!.text))
     const here = calls.filter(
       (node) => at?.source === source && node.line === source.lineAt(at.offset),
     )
@@ -111,9 +114,63 @@ const missingAwait = operator(
 
 const WAITS_MAX = 5
 
+/** Waits for functions that `forEach`, `filter` and the like call and do not wait for. */
+const awaitInLists = operator(
+  'await-in-lists',
+  'code',
+  thrownOrWrong,
+  (source, _symptom, { sources }) => {
+    const names = promiseFunctions(sources)
+    return source.ofType('CallExpression').flatMap((node): Proposal[] => {
+      const { object, name: method = '' } = node.callee ?? {}
+      const [callback] = node.args
+      if (object === undefined || callback === undefined || !node.canAwait) return []
+      if (!isAsync(callback, names) || node.parent?.type === 'AwaitExpression') return []
+      const title = `Wait for what \`${method}\` calls`
+      if (method === 'forEach' && node.parent?.type === 'ExpressionStatement') {
+        const [item, index] = ['item', 'index'].map((name) => source.freeName(name))
+        const called = callback.isFunction ? `(${callback.text})` : callback.text
+        const loop =
+          callback.isFunction && callback.children('params').length <= 1
+            ? `for (const ${item} of ${object.text}) await ${called}(${item})`
+            : `for (const [${index}, ${item}] of [...${object.text}].entries()) await ${called}(${item}, ${index}, ${object.text})`
+        return [{ node, edit: node.parent.replace(loop), title }]
+      }
+      const [sum] = callback.children('params')
+      if (method === 'reduce' && sum?.type === 'Identifier') {
+        const edit = node.insertBefore('await ')
+        for (const use of source.ofType('Identifier'))
+          if (use.name === sum.name && callback.child('body')!.isAround(use.start))
+            edit.replace(use, `(await ${sum.name})`)
+        return [{ node, edit, title }]
+      }
+      const wrapper = WAITING_LISTS[method]
+      if (wrapper === undefined) return []
+      const edit = source.editWith(FILTER_AFTER, (name) =>
+        node.replace(wrapper(`await ${name}(${object.text}, ${callback.text})`)),
+      )
+      return [{ node, edit, title }]
+    })
+  },
+)
+
+/** Methods by a filter that waits. */
+const WAITING_LISTS: Readonly<Record<string, (filter: string) => string>> = {
+  filter: (filter) => `(${filter})`,
+  find: (filter) => `(${filter})[0]`,
+  some: (filter) => `((${filter}).length > 0)`,
+}
+
+const FILTER_AFTER = `
+/** Items for which a condition becomes true that has to be awaited. */
+async function filterAfter⟨<Item>⟩(items⟨: readonly Item[]⟩, condition⟨: (item: Item, index: number, items: any) => any⟩) {
+  const isWanted = await Promise.all(items.map(condition))
+  return items.filter((_, index) => isWanted[index])
+}`
+
 const addAwait = (edit: SourceEdit, node: SyntaxNode): void => {
   const isMember = /^(?:Optional)?MemberExpression$/.test(node.parent?.type ?? '')
-  const isAll = isAsyncMap(node)
+  const isAll = node.callee?.name === 'map'
   const [before, after] = [
     `${isMember ? '(' : ''}await ${isAll ? 'Promise.all(' : ''}`,
     `${isAll ? ')' : ''}${isMember ? ')' : ''}`,
@@ -128,7 +185,7 @@ const PROMISE_FUNCTIONS =
 
 /** Names of functions that return a promise, also through another one. */
 function promiseFunctions(sources: readonly ParsedSource[]): Set<string> {
-  const isAsync = (node: SyntaxNode): boolean => node.isFunction && node.raw['async'] === true
+  const isMarked = (node: SyntaxNode): boolean => node.isFunction && node.raw['async'] === true
   const named = (node: SyntaxNode): string[] => {
     // Also `const load = tool('load', async () => …)`.
     const { parent } = node
@@ -136,32 +193,49 @@ function promiseFunctions(sources: readonly ParsedSource[]): Set<string> {
     const id = node.child('id') ?? node.child('key') ?? outer?.child('id') ?? outer?.child('key')
     return id?.name === undefined ? [] : [id.name]
   }
-  const names = new Set(sources.flatMap((source) => source.filter(isAsync)).flatMap(named))
+  const names = new Set(sources.flatMap((source) => source.filter(isMarked)).flatMap(named))
   for (const source of sources) {
     for (const node of source.ofType('ImportDeclaration'))
       if (/^(?:node:)?(?:fs\/promises|timers\/promises)$/.test(node.child('source')?.name ?? ''))
         for (const each of node.children('specifiers')) names.add(each.child('local')?.name ?? '')
     for (const node of source.filter((each) => each.isFunction)) {
-      const body = node.child('body')
-      const returned =
-        body?.type === 'BlockStatement' ? body.children('body').at(-1)?.child('argument') : body
-      if (returned?.type === 'CallExpression' && isPromise(returned, names))
-        for (const name of named(node)) names.add(name)
+      const returned = returnedBy(node)
+      const isReturned =
+        (returned?.type === 'CallExpression' && isPromise(returned, names)) ||
+        (returned?.type === 'NewExpression' && returned.callee?.text === 'Promise')
+      if (isReturned) for (const name of named(node)) names.add(name)
     }
   }
+  for (const node of sources.flatMap((source) => source.ofType('ImportSpecifier')))
+    if (names.has(node.child('imported')?.name ?? '')) names.add(node.child('local')!.name!)
   return names
+}
+
+/** The value of a function: its body, or what its last statement returns. */
+const returnedBy = (node: SyntaxNode): SyntaxNode | undefined => {
+  const body = node.child('body')
+  return body?.type === 'BlockStatement' ? body.children('body').at(-1)?.child('argument') : body
 }
 
 const isPromise = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
   const { callee } = node
   if (callee === undefined) return false
   if (names.has(callee.name ?? '') || PROMISE_FUNCTIONS.test(callee.text)) return true
-  return isAsyncMap(node) || isBodyRead(callee)
+  if (callee.name === 'then' && callee.object?.type === 'CallExpression') return true
+  // `items.map(async …)`: a list of promises.
+  return (callee.name === 'map' && isAsync(node.args[0], names)) || isBodyRead(callee)
 }
 
-/** `items.map(async …)`: a list of promises. */
-const isAsyncMap = ({ callee, args }: SyntaxNode): boolean =>
-  /^(?:map|forEach)$/.test(callee?.name ?? '') && args[0]?.raw['async'] === true
+/** True for a function whose value is a promise. */
+const isAsync = (node: SyntaxNode | undefined, names: ReadonlySet<string>): boolean => {
+  if (node === undefined) return false
+  if (!node.isFunction) return node.type === 'Identifier' && names.has(node.name!)
+  const returned = returnedBy(node)
+  return (
+    node.raw['async'] === true ||
+    (returned?.type === 'CallExpression' && isPromise(returned, names))
+  )
+}
 
 /** `response.json()` of an awaited `fetch`. */
 const isBodyRead = (callee: SyntaxNode): boolean => {
@@ -179,10 +253,17 @@ const isBodyRead = (callee: SyntaxNode): boolean => {
 const isValueUsed = (node: SyntaxNode): boolean => {
   const { parent } = node
   if (parent === undefined) return false
+  // An error after `return` in `try` is not caught.
+  if (parent.type === 'ReturnStatement')
+    return node.around.some(
+      (each) =>
+        each.type === 'TryStatement' &&
+        each.functionAround === node.functionAround &&
+        each.child('handler') !== undefined &&
+        each.child('block')!.isAround(node.start),
+    )
   if (
-    /^(?:AwaitExpression|ReturnStatement|ArrayExpression|ArrowFunctionExpression)$/.test(
-      parent.type,
-    ) ||
+    /^(?:AwaitExpression|ArrayExpression|ArrowFunctionExpression)$/.test(parent.type) ||
     parent.raw['operator'] === 'void' ||
     /^(?:then|catch|finally)$/.test(parent.name ?? '') ||
     /^(?:Promise\.\w+|[\w$.]+\.push)$/.test(parent.callee?.text ?? '')
@@ -270,70 +351,164 @@ const newestMatch = operator(
   },
 )
 
-/** Compares a word from the model ignoring case and punctuation. */
+/** Finds the label in an answer that has another case, punctuation, or words around it. */
 const normalizeLabel = operator(
   'normalize-label',
   'code',
   (context) => [oracleSymptom(context)],
-  (source, symptom, { steps }) => {
-    const labels = [
-      ...source.ofType('StringLiteral').map((node) => node.name!),
-      ...source.ofType('ObjectProperty').map((node) => node.child('key')?.name ?? ''),
-    ]
-    const hits = steps.flatMap(({ step, answerText }) => {
-      if (step.kind !== 'model' || !/^[^\n]{1,40}$/.test(answerText.trim())) return []
-      const plain = plainWord(answerText)
-      const label = labels.find((each) => plain !== '' && plainWord(each) === plain)
-      return label === undefined || labels.includes(answerText) ? [] : [{ step, answerText, label }]
-    })
-    return hits.slice(0, 1).flatMap(({ step, answerText, label }) => {
-      const casing = label === label.toLowerCase() ? 'toLowerCase' : 'toUpperCase'
-      const evidence = `The model answered “${answerText.trim()}”; the code expects “${label}”.`
-      return labelUses(source, label).map((node) => ({
-        node,
-        edit: source.editWith(plainWordText(casing), (name) => node.wrap(`${name}(`, ')')),
-        title: `Ignore case and punctuation of \`${node.text}\``,
-        symptom: { ...symptom, step: step.label, evidence },
-      }))
+  (source, symptom, context) => {
+    const written = context.steps.flatMap(({ step, answerText, toolCalls }) =>
+      step.kind === 'model'
+        ? [
+            answerText,
+            ...[parseJson(answerText), ...toolCalls.map(({ args }) => args)]
+              .flatMap((root) => objectsIn(root))
+              .flatMap(({ value }) => Object.values(value))
+              .filter((value) => typeof value === 'string'),
+          ].map((text) => ({ step, text: text.trim() }))
+        : [],
+    )
+    return labelled(source, context).flatMap(({ nodes, labels, list }): Proposal[] => {
+      const hit = written.find(
+        ({ text }) =>
+          text.length <= LABELLED_MAX &&
+          !labels.includes(text) &&
+          labels.some((label) => inWords(text).includes(inWords(label))),
+      )
+      if (hit === undefined) return []
+      const [node] = nodes as [SyntaxNode]
+      const evidence = `The model answered “${hit.text}”; the code expects ${labels.slice(0, 3).join(', ')}.`
+      return [
+        {
+          node,
+          edit: source.editWith(LABEL_IN, (name) => {
+            const edit = source.edit()
+            for (const each of nodes) edit.replace(each, `${name}(${each.text}, ${list})`)
+            return edit
+          }),
+          title: `Find the label in \`${node.text}\``,
+          symptom: { ...symptom, step: hit.step.label, evidence },
+        },
+      ]
     })
   },
 )
 
-const plainWord = (text: string): string =>
-  text
+/** Longer texts are no labels. */
+const LABELLED_MAX = 300
+
+/** The words of a text, as \`LABEL_IN\` compares them. */
+const inWords = (text: string): string =>
+  ` ${text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
+    .trim()} `
 
-/** Expressions compared with a label, or looked up in an object that has the label as a key. */
-const labelUses = (source: ParsedSource, label: string): SyntaxNode[] => {
-  const isLabel = (node: SyntaxNode | undefined): boolean =>
-    node?.type === 'StringLiteral' && node.name === label
-  const compared = source.ofType('BinaryExpression').flatMap((node) => {
+/** Expressions that are compared with labels, or looked up by them. */
+const labelled = (
+  source: ParsedSource,
+  { sources }: OperatorContext,
+): { nodes: SyntaxNode[]; labels: string[]; list: string }[] => {
+  const groups = new Map<string, { nodes: SyntaxNode[]; labels: string[]; lists: string[] }>()
+  const add = (node: SyntaxNode | undefined, labels: readonly string[], list?: string): void => {
+    const isVariable = node !== undefined && !/Literal$|^(?:Binary|Unary)/.test(node.type)
+    if (!isVariable || labels.length === 0) return
+    const key = `${node.text} ${node.functionAround?.start ?? 0}`
+    const group = groups.get(key) ?? { nodes: [], labels: [], lists: [] }
+    groups.set(key, group)
+    group.nodes.push(node)
+    group.labels.push(...labels)
+    if (list !== undefined) group.lists.push(list)
+  }
+  const textsOf = (nodes: readonly SyntaxNode[]): string[] =>
+    nodes.flatMap((each) => (each.type === 'StringLiteral' ? each.name! : []))
+  for (const node of source.ofType('BinaryExpression')) {
     const [left, right] = [node.child('left')!, node.child('right')!]
-    if (!/^[!=]==?$/.test(String(node.raw['operator']))) return []
-    return isLabel(left) ? [right] : isLabel(right) ? [left] : []
+    const { operator: sign } = node.raw
+    if (sign === 'in') add(left, keysOf(right, sources), `Object.keys(${right.text})`)
+    if (!/^[!=]==?$/.test(String(sign))) continue
+    add(left, textsOf([right]))
+    add(right, textsOf([left]))
+    // A search among objects that have the label in a field.
+    for (const [field, other] of [
+      [left, right],
+      [right, left],
+    ] as const)
+      if (node.functionAround?.parent?.callee?.name?.startsWith('find') === true)
+        add(other, fieldTexts(field, sources))
+  }
+  for (const node of source.ofType('MemberExpression'))
+    if (node.raw['computed'] === true)
+      add(
+        node.child('property'),
+        keysOf(node.object!, sources),
+        `Object.keys(${node.object!.text})`,
+      )
+  for (const { callee, args } of source.ofType('CallExpression')) {
+    const list = callee?.object
+    if (list === undefined) continue
+    if (callee?.name === 'includes') add(args[0], textsOf(elementsOf(list)))
+    if (/^(?:get|has|hasOwn)$/.test(callee?.name ?? ''))
+      add(args.at(-1), keysOf(args.length === 2 ? args[0]! : list, sources))
+  }
+  for (const node of source.ofType('SwitchStatement'))
+    add(
+      node.child('discriminant'),
+      textsOf(node.children('cases').flatMap((each) => each.child('test') ?? [])),
+    )
+  return [...groups.values()].map(({ nodes, labels, lists }) => {
+    const unique = [...new Set(labels)]
+    const isLookup = new Set(lists).size === 1 && lists.length === nodes.length
+    const list = isLookup ? lists[0]! : `[${unique.map((each) => JSON.stringify(each)).join(', ')}]`
+    return { nodes: [...new Set(nodes)], labels: unique, list }
   })
-  const looked = source
-    .ofType('MemberExpression')
-    .filter(({ raw }) => raw['computed'] === true)
-    .map((node) => node.child('property')!)
-    .filter(({ type }) => type === 'Identifier')
-  const included = source.ofType('CallExpression').flatMap(({ callee, args }) => {
-    const list = callee?.name === 'includes' ? callee.object : undefined
-    return list?.children('elements').some(isLabel) === true ? args : []
-  })
-  const switched = source
-    .ofType('SwitchStatement')
-    .filter((node) => node.children('cases').some((each) => isLabel(each.child('test'))))
-    .map((node) => node.child('discriminant')!)
-  return [...compared, ...looked, ...included, ...switched].slice(0, 4)
 }
 
-const plainWordText = (casing: string): string => `
-/** A word from a model without punctuation, in the case that the code uses. */
-function plainWord(text⟨: string⟩) {
-  return text.replace(/[^\\p{L}\\p{N} _-]+/gu, '').trim().${casing}()
+const declaredAs = (node: SyntaxNode, sources: readonly ParsedSource[]): SyntaxNode | undefined =>
+  node.type === 'Identifier'
+    ? sources
+        .flatMap((source) => source.ofType('VariableDeclarator'))
+        .find((each) => each.child('id')?.name === node.name)
+        ?.child('init')
+    : node
+
+const elementsOf = (list: SyntaxNode): SyntaxNode[] =>
+  declaredAs(list, [list.source])?.children('elements') ?? []
+
+/** Keys of an object literal or a `Map` of pairs. */
+const keysOf = (object: SyntaxNode, sources: readonly ParsedSource[]): string[] => {
+  const init = declaredAs(object, sources)
+  if (init?.type === 'ObjectExpression') return init.propertyNames.filter((name) => name !== '')
+  if (!/^(?:Map|Set)$/.test(init?.callee?.text ?? '')) return []
+  return init!.args.flatMap(elementsOf).flatMap((each) => {
+    const [key = each] = each.children('elements')
+    return key.type === 'StringLiteral' ? [key.name!] : []
+  })
+}
+
+/** Texts that objects of the project have in a field of this name. */
+const fieldTexts = (field: SyntaxNode, sources: readonly ParsedSource[]): string[] =>
+  sources.flatMap((source) =>
+    source.ofType('ObjectProperty').flatMap((each) => {
+      const value = each.child('value')
+      return each.child('key')?.name === field.name && value?.type === 'StringLiteral'
+        ? [value.name!]
+        : []
+    }),
+  )
+
+const LABEL_IN = `
+/** The label at the start of an answer, or the only one in it; otherwise the answer itself. */
+function labelIn(answer⟨: any⟩, labels⟨: string[]⟩)⟨: any⟩ {
+  if (typeof answer !== 'string' || labels.includes(answer)) return answer
+  const inWords = (text⟨: string⟩) => \` \${text.toLowerCase().replace(/[^\\p{L}\\p{N}]+/gu, ' ').trim()} \`
+  const words = inWords(answer)
+  const found = labels.filter((label) => words.includes(inWords(label)))
+  const first = found.filter((label) => words.startsWith(inWords(label)))
+  if (first.length > 0) return first.reduce((a, b) => (b.length > a.length ? b : a))
+  // A label inside of another one, or one of two, decides nothing.
+  const isClear = found.length === 1 && labels.length > 1 && !/ (?:not?|never|neither|cannot|t) /.test(words)
+  return isClear ? found[0] : answer
 }`
 
 /** Reads a number that a model wrote with a unit or separators. */
@@ -341,45 +516,94 @@ const readNumber = operator(
   'read-number',
   'code',
   (context): Symptom[] => {
-    const hit = context.steps.find(
-      ({ step, answerText }) =>
-        step.kind === 'model' &&
-        /\d/.test(answerText) &&
-        answerText.trim().length < 60 &&
-        Number.isNaN(Number(answerText)),
+    const [hit] = context.steps.flatMap(({ step, answerText }) =>
+      step.kind !== 'model'
+        ? []
+        : [
+            answerText,
+            ...objectsIn(parseJson(answerText)).flatMap(({ value }) => Object.values(value)),
+          ]
+            .filter(
+              (text) =>
+                typeof text === 'string' &&
+                /\d/.test(text) &&
+                text.trim().length < 60 &&
+                Number.isNaN(Number(text)),
+            )
+            .map((text) => ({ step, text: String(text).trim() })),
     )
     if (hit === undefined) return []
-    const evidence = `The model wrote “${hit.answerText.trim()}”, which is not a plain number.`
+    const evidence = `The model wrote “${hit.text}”, which is not a plain number.`
     return [{ ...oracleSymptom(context), step: hit.step.label, evidence }]
   },
-  (source) =>
-    ['Number', 'parseFloat', 'parseInt', 'Number.parseFloat', 'Number.parseInt']
+  (source, _symptom, context) => {
+    const title = 'Read numbers with units and separators'
+    const read = ['Number', 'parseFloat', 'parseInt', 'Number.parseFloat', 'Number.parseInt']
       .flatMap((callee) => source.calls(callee))
       .filter(({ args }) => args.length > 0)
-      .slice(0, 4)
       .map((node) => ({
         node,
-        edit: source.editWith(READ_NUMBER, (name) => node.callee!.replace(name)),
-        title: 'Read numbers with units and separators',
-      })),
+        edit: source.editWith(READ_NUMBER, (name) =>
+          node.replace(`${name}(${node.args[0]!.text})`),
+        ),
+        title,
+      }))
+    // `+text`, and fields that are used as numbers.
+    const names = new Set(
+      context.steps
+        .flatMap(({ answerText }) => objectsIn(parseJson(answerText)))
+        .flatMap(({ value }) => Object.entries(value))
+        .filter(
+          ([, value]) =>
+            typeof value === 'string' && /\d/.test(value) && Number.isNaN(Number(value)),
+        )
+        .map(([name]) => name),
+    )
+    const operands = source
+      .ofType('BinaryExpression')
+      .filter(({ raw }) => /^[-*/]$/.test(String(raw['operator'])))
+      .flatMap((node) => [node.child('left')!, node.child('right')!])
+      .filter((node) => isNumericSource(node, names))
+    const signed = source
+      .ofType('UnaryExpression')
+      .filter(({ raw }) => raw['operator'] === '+')
+      .map((node) => node.child('argument')!)
+    const used = [...signed.map((node) => [node]), ...(operands.length > 0 ? [operands] : [])].map(
+      (nodes) => ({
+        node: nodes[0]!,
+        edit: source.editWith(READ_NUMBER, (name) => {
+          const edit = source.edit()
+          for (const node of nodes) edit.replace(node, `${name}(${node.text})`)
+          return edit
+        }),
+        title,
+      }),
+    )
+    return [...read, ...used].slice(0, 4)
+  },
 )
 
 const READ_NUMBER = `
 /**
- * The number in a text such as "1,299.00 EUR" or "2'500.50 CHF"; NaN if there is none, or if the text
- * can be read in several ways.
+ * The number in a text such as "1,299.00 EUR", "1.299,00" or "2'500.50 CHF"; NaN if there is none,
+ * or if the text can be read in several ways.
  */
 function readNumber(text⟨: unknown⟩) {
   const [found, ...others] = String(text).match(/-?\\d(?:[\\d.,'’_\\u00a0\\u202f]|\\s(?=\\d{3}(?!\\d)))*/g) ?? []
   const digits = found?.replace(/['’_\\s]/g, '').replace(/[.,]+$/, '')
   if (digits === undefined || others.length > 0) return Number.NaN
-  const plain = /^-?\\d{1,3}(?:,\\d{3})+(?:\\.\\d+)?$/.test(digits) ? digits.replace(/,/g, '') : digits
-  return /^-?\\d+(?:\\.\\d+)?$/.test(plain) ? Number(plain) : Number.NaN
+  const hasDecimalComma = /^-?(?:\\d{1,3}(?:\\.\\d{3})+,\\d+|\\d+,\\d{1,2})$/.test(digits)
+  const hasCommas = /^-?\\d{1,3}(?:,\\d{3})+(?:\\.\\d+)?$/.test(digits)
+  const plain = hasDecimalComma ? digits.replace(/\\./g, '').replace(',', '.') : hasCommas ? digits.replace(/,/g, '') : digits
+  const [, scale = ''] = /\\d\\s*(k|thousand|million|billion)\\b/i.exec(String(text)) ?? []
+  const factors⟨: Record<string, number>⟩ = { k: 1e3, thousand: 1e3, million: 1e6, billion: 1e9 }
+  return /^-?\\d+(?:\\.\\d+)?$/.test(plain) ? Number(plain) * (factors[scale.toLowerCase()] ?? 1) : Number.NaN
 }`
 
 export const codeOperators: readonly Operator[] = [
   missingValue,
   missingAwait,
+  awaitInLists,
   wrongComparison,
   normalizeLabel,
   readNumber,

@@ -4,6 +4,7 @@ import {
   operator,
   type Operator,
   type OperatorContext,
+  oracleSymptom,
   type Proposal,
   symptomsOf,
 } from './operator.js'
@@ -19,20 +20,49 @@ const truncateContext = operator(
   'context',
   'context-overflow',
   (source, symptom, context) =>
-    conversations(source, symptom, context).flatMap((property) =>
+    [
+      ...conversations(source, symptom, context, PROMPTS),
+      ...invocations(source, symptom, context),
+    ].flatMap((node) =>
       [
         { helper: FIT_MESSAGES, title: 'Leave out the oldest messages' },
-        { helper: CLIP_MESSAGES, title: 'Shorten long messages' },
-      ].map(({ helper, title }) => ({
-        node: property,
-        edit: source.editWith(helper, (name) => {
-          const fitted = `${name}(${property.child('value')!.text}, ${characterLimit(symptom)})`
-          return property.replace(`${property.child('key')!.text}: ${fitted}`)
-        }),
-        title,
-      })),
+        { helper: CLIP_TEXTS, title: 'Shorten long texts' },
+      ]
+        .filter(({ helper }) => helper === CLIP_TEXTS || node.child('key')?.name === 'messages')
+        .map(({ helper, title }) => ({
+          node,
+          edit: source.editWith(helper, (name) => {
+            const value = node.child('value') ?? node
+            const fitted = `${name}(${value.text}, ${characterLimit(symptom)})`
+            return node.replace(value === node ? fitted : `${node.child('key')!.text}: ${fitted}`)
+          }),
+          title,
+        })),
     ),
 )
+
+/** Fields of requests to models that grow with what the agent reads. */
+const PROMPTS = /^(?:messages|input|prompt|contents)$/
+
+/** The argument of `model.invoke(…)`, unless it has a field with the conversation. */
+const invocations = (
+  source: ParsedSource,
+  { site }: Symptom,
+  { sources }: OperatorContext,
+): SyntaxNode[] => {
+  const at = findSite(sources, site)
+  return source
+    .ofType('CallExpression')
+    .filter(({ callee }) =>
+      /^(?:invoke|stream|generateContent|sendMessage)$/.test(callee?.name ?? ''),
+    )
+    .filter((node) => at?.source !== source || node.isAround(at.offset))
+    .flatMap(({ args: [prompt] }) =>
+      prompt === undefined || prompt.propertyNames.some((name) => PROMPTS.test(name))
+        ? []
+        : [prompt],
+    )
+}
 
 const characterLimit = ({ facts }: Symptom): number => {
   const { window, tokens, characters } = facts
@@ -43,11 +73,12 @@ const characterLimit = ({ facts }: Symptom): number => {
   return Math.max(1000, Math.floor(size / 2))
 }
 
-/** The `messages` properties of requests to models. */
+/** The `messages` of requests to models, or other properties of them. */
 const conversations = (
   source: ParsedSource,
   { site }: Symptom,
   { sources }: OperatorContext,
+  names = /^messages$/,
 ): SyntaxNode[] => {
   const at = findSite(sources, site)
   return source
@@ -59,7 +90,7 @@ const conversations = (
         node.around.some((each) => each.type === 'CallExpression' && each.isAround(at.offset)),
     )
     .flatMap((node) => node.children('properties'))
-    .filter((each) => each.type === 'ObjectProperty' && each.child('key')?.name === 'messages')
+    .filter((each) => each.type === 'ObjectProperty' && names.test(each.child('key')?.name ?? ''))
 }
 
 const FIT_MESSAGES = `
@@ -80,15 +111,25 @@ function fitMessages(messages⟨: any[]⟩, limit⟨: number⟩) {
   return [...head, ...rest]
 }`
 
-const CLIP_MESSAGES = `
-/** Shortens the longest texts until all messages together have about \`limit\` characters. */
-function clipMessages(messages⟨: any[]⟩, limit⟨: number⟩) {
-  const longest = Math.floor(limit / Math.max(1, messages.filter(({ content }) => String(content).length > limit / 10).length))
-  return messages.map((message) =>
-    typeof message.content === 'string' && message.content.length > longest
-      ? { ...message, content: message.content.slice(0, longest * 0.7) + ' … ' + message.content.slice(-longest * 0.2) }
-      : message,
-  )
+const CLIP_TEXTS = `
+/** Shortens the longest texts in a prompt until it has about \`limit\` characters. */
+function clipTexts(prompt⟨: any⟩, limit⟨: number⟩)⟨: any⟩ {
+  const long = new Set()
+  const find = (value⟨: any⟩) => {
+    if (typeof value === 'string' && value.length > limit / 10) long.add(value)
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach(find)
+  }
+  find(prompt)
+  const longest = Math.floor(limit / Math.max(1, long.size))
+  const clip = (value⟨: any⟩)⟨: any⟩ => {
+    if (typeof value === 'string' && value.length > longest)
+      return value.slice(0, longest * 0.7) + ' … ' + value.slice(-longest * 0.2)
+    if (Array.isArray(value)) return value.map(clip)
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([name, member]) => [name, clip(member)])
+    return Object.assign(Object.create(Object.getPrototypeOf(value)), Object.fromEntries(entries))
+  }
+  return clip(prompt)
 }`
 
 /** Sends instructions as a parameter, for providers that have no `system` messages. */
@@ -99,23 +140,52 @@ const systemParameter = operator(
     symptomsOf(context, 'server-error').filter(
       ({ facts }) => facts['isModel'] === true && NO_SYSTEM.test(String(facts['message'])),
     ),
-  (source, symptom, context) =>
-    conversations(source, symptom, context).map((node) => ({
+  (source, symptom, context) => [
+    ...conversations(source, symptom, context).map((node) => ({
       node,
       edit: source.editWith(WITH_SYSTEM_PARAMETER, (name) =>
         node.replace(`...${name}(${node.child('value')!.text})`),
       ),
       title: 'Send instructions as the `system` parameter',
     })),
+    ...conversations(source, symptom, context, /^contents$/).map((node) => {
+      const request = node.parent!
+      // Only the new SDK has the model and its settings in one object.
+      const isSettings =
+        request.propertyNames.includes('model') && request.parent?.callee?.text !== 'JSON.stringify'
+      const field = isSettings ? 'config' : 'systemInstruction'
+      return {
+        node,
+        edit: source.editWith(WITH_SYSTEM_INSTRUCTION, (name) =>
+          request.wrap(`${name}(`, `, '${field}')`),
+        ),
+        title: 'Send instructions as `systemInstruction`',
+      }
+    }),
+  ],
 )
 
-const NO_SYSTEM = /role\W{0,4}system|top-level .?system/i
+const NO_SYSTEM = /role\W{0,4}system|system\W{0,4} role|top-level .?system|valid role/i
 
 const WITH_SYSTEM_PARAMETER = `
 /** Moves messages with the role system into the parameter of that name. */
 function withSystemParameter(messages⟨: any[]⟩) {
-  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content).join('\\n')
-  return { messages: messages.filter(({ role }) => role !== 'system'), ...(system !== '' && { system }) }
+  const isSystem = ({ role }⟨: any⟩) => role === 'system' || role === 'developer'
+  const system = messages.filter(isSystem).map(({ content }) => content).join('\\n')
+  return { messages: messages.filter((message) => !isSystem(message)), ...(system !== '' && { system }) }
+}`
+
+const WITH_SYSTEM_INSTRUCTION = `
+/** Moves contents with the role system into the instruction of a request to Gemini. */
+function withSystemInstruction(request⟨: any⟩, field⟨: string⟩)⟨: any⟩ {
+  const isSystem = ({ role }⟨: any⟩) => role === 'system' || role === 'developer'
+  const parts = request.contents.filter(isSystem).flatMap((content⟨: any⟩) => content.parts)
+  if (parts.length === 0) return request
+  const instruction = { parts }
+  const contents = request.contents.filter((content⟨: any⟩) => !isSystem(content))
+  return field === 'config'
+    ? { ...request, contents, config: { ...request.config, systemInstruction: instruction } }
+    : { ...request, contents, systemInstruction: instruction }
 }`
 
 // ── Order of messages ───────────────────────────────────────────────────────
@@ -200,7 +270,7 @@ const movedNotes = (source: ParsedSource): Proposal[] =>
       })
   })
 
-const RESULTS_AFTER_CALLS = `
+export const RESULTS_AFTER_CALLS = `
 /** Puts results of tools directly after the message with their calls. Other messages follow them. */
 function resultsAfterCalls(messages⟨: any[]⟩)⟨: any[]⟩ {
   const blocks = (message⟨: any⟩) => (Array.isArray(message.content) ? message.content : [])
@@ -219,12 +289,12 @@ function resultsAfterCalls(messages⟨: any[]⟩)⟨: any[]⟩ {
     ordered.push(message)
     const open = calls(message)
     const isAnswer = (other⟨: any⟩) => answered(other).some((id⟨: any⟩) => open.includes(id))
-    const results = rest.filter(isAnswer).map((other) =>
-      blocks(other).some(isResult)
-        ? { ...other, content: [...blocks(other).filter(isResult), ...blocks(other).filter((block⟨: any⟩) => !isResult(block))] }
-        : other,
-    )
-    ordered.push(...results)
+    const results = rest.filter(isAnswer)
+    const parts = results.flatMap(blocks)
+    // Results in blocks belong into one message, before its texts.
+    if (parts.some(isResult))
+      ordered.push({ ...results[0], content: [...parts.filter(isResult), ...parts.filter((part) => !isResult(part))] })
+    else ordered.push(...results)
     rest = rest.filter((other) => !isAnswer(other))
   }
   return ordered
@@ -300,7 +370,7 @@ const withoutInstructions = (action: unknown): string => {
   return `
 /** Removes sentences that address a model: tool results are data, not instructions. */
 function withoutInstructions(result⟨: any⟩) {
-  const orders = new RegExp(${JSON.stringify(orders)}, 'i')
+  const orders = new RegExp(${JSON.stringify(orders)}, 'iu')
   const checked = (sentence⟨: string⟩) => (orders.test(sentence) ? '[removed]' : sentence)
   return typeof result === 'string' ? result.replace(/[^.!?\\n]+[.!?]?/g, checked) : result
 }`
@@ -310,10 +380,14 @@ function withoutInstructions(result⟨: any⟩) {
 const passMoreContext = operator(
   'add-missing-context',
   'context',
-  (context) => symptomsOf(context, 'missing-context').slice(0, 1),
+  (context) =>
+    symptomsOf(context, 'exception').length > 0
+      ? symptomsOf(context, 'missing-context').slice(0, 1)
+      : [...symptomsOf(context, 'missing-context'), oracleSymptom(context)].slice(0, 1),
   (source) =>
     source.ofType('CallExpression').flatMap((node): Proposal[] => {
       if (!/^(?:slice|substring|substr)$/.test(node.callee?.name ?? '')) return []
+      if (/Date|ISO|JSON\(\)/.test(node.callee!.object!.text)) return []
       const [first, second] = node.args
       const isTail = second === undefined && first?.raw['operator'] === '-'
       const isHead = node.args.length === 2 && first?.text === '0'

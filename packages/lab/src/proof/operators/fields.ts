@@ -1,4 +1,4 @@
-import { isRecord } from '@retake/tape'
+import { isRecord, parseJson } from '@retake/tape'
 import {
   type AnswerObject,
   answerRoots,
@@ -529,6 +529,86 @@ function listIn(value⟨: any⟩, name⟨: string⟩)⟨: any⟩ {
   return Array.isArray(value) ? value : value[name]
 }`
 
+/** Reads a field from the item of a list that has it, where the code expects it in the first one. */
+const otherItem = operator('other-item', 'transport', thrownOrWrong, (source, symptom, context) => {
+  const roots = [
+    ...context.steps.map(({ responseText }) => parseJson(responseText)),
+    ...answerRoots(context),
+  ]
+  const lists = roots.flatMap((root) => listsIn(root))
+  const found = firstItems(source).flatMap(({ node, list, names, isPattern }): Proposal[] => {
+    const name = names.find((each) =>
+      lists.some(
+        ([first, ...others]) =>
+          first?.[each] === undefined && others.some((item) => item[each] !== undefined),
+      ),
+    )
+    if (name === undefined) return []
+    const item = `${list.text}.find((each${source.isTyped ? ': any' : ''}) => each${accessText(name)} !== undefined)`
+    return [
+      {
+        node,
+        edit: node.replace(isPattern ? `[${item}]` : `${item}${source.isTyped ? '!' : ''}`),
+        title: `Read \`${name}\` from the item of \`${list.text}\` that has it`,
+        why: `${symptom.evidence} The first item has no ${name}, but another one has.`,
+      },
+    ]
+  })
+  return found.slice(0, PROPOSALS_MAX)
+})
+
+type Items = readonly Readonly<Record<string, unknown>>[]
+
+const listsIn = (value: unknown, depth = 0): Items[] => {
+  if (depth > 6 || typeof value !== 'object' || value === null) return []
+  const inner = Object.values(value).flatMap((member) => listsIn(member, depth + 1))
+  return Array.isArray(value) && value.length > 1 && value.every(isRecord)
+    ? [value, ...inner]
+    : inner
+}
+
+interface FirstItem {
+  /** The expression, or what a pattern takes apart. */
+  readonly node: SyntaxNode
+  readonly list: SyntaxNode
+  /** Fields that the code reads from it. */
+  readonly names: readonly string[]
+  readonly isPattern: boolean
+}
+
+/** `list[0].name`, `list.at(0).name`, `const [first] = list`, and fields of a variable for it. */
+function firstItems(source: ParsedSource): FirstItem[] {
+  const readFrom = (name: string | undefined): string[] =>
+    source
+      .ofType(...MEMBERS)
+      .flatMap((each) => (each.object?.text === name ? (fieldName(each) ?? []) : []))
+  const namesOf = (node: SyntaxNode): string[] => {
+    const { parent } = node
+    const id = parent?.type === 'VariableDeclarator' ? parent.child('id') : undefined
+    const direct = parent?.object === node ? fieldName(parent) : undefined
+    return direct === undefined ? [...(id?.propertyNames ?? []), ...readFrom(id?.name)] : [direct]
+  }
+  const single = [
+    ...source
+      .ofType(...MEMBERS)
+      .filter((node) => node.raw['computed'] === true && node.child('property')?.text === '0')
+      .map((node) => ({ node, list: node.object! })),
+    ...source
+      .ofType('CallExpression')
+      .filter(({ callee, args }) => callee?.name === 'at' && args[0]?.text === '0')
+      .map((node) => ({ node, list: node.callee!.object! })),
+  ].map((each) => ({ ...each, names: namesOf(each.node), isPattern: false }))
+  const patterns = source.ofType('ArrayPattern').flatMap((pattern): FirstItem[] => {
+    const [item, ...others] = pattern.children('elements')
+    const list = pattern.parent?.child('init')
+    if (item === undefined || others.length > 0 || list === undefined) return []
+    return [
+      { node: list, list, names: [...item.propertyNames, ...readFrom(item.name)], isPattern: true },
+    ]
+  })
+  return [...single, ...patterns].filter(({ list }) => !/\bawait\b/.test(list.text))
+}
+
 // ── Numbers as text ─────────────────────────────────────────────────────────
 
 /** Converts numbers that came as text before `+` joins them or `<` compares them as text. */
@@ -541,12 +621,19 @@ const numberFromText = operator(
     const names = numericTextNames(context)
     const operands = source
       .ofType('BinaryExpression', 'AssignmentExpression')
-      .filter((node) => /^(?:\+=?|[<>]=?)$/.test(String(node.raw['operator'])) && !joinsText(node))
+      .filter((node) => {
+        const sign = String(node.raw['operator'])
+        if (/^[!=]==$/.test(sign))
+          return [node.child('left'), node.child('right')].some(
+            (each) => each?.type === 'NumericLiteral',
+          )
+        return /^(?:\+=?|[<>]=?)$/.test(sign) && !joinsText(node)
+      })
       .flatMap((node) => {
         const isAssigned = node.type === 'AssignmentExpression'
         return [...(isAssigned ? [] : [node.child('left')!]), node.child('right')!]
       })
-      .filter((node) => isNumericSource(node, names))
+      .filter((node) => isNumericSource(node, names) || isSummed(node))
     const texts = [...new Set(operands.map(({ text }) => text))]
     const convert = (nodes: readonly SyntaxNode[]): SourceEdit => {
       const edit = source.edit()
@@ -570,31 +657,44 @@ const numberFromText = operator(
 
 /** Names of fields and arguments whose values are numbers as text. */
 const numericTextNames = (context: OperatorContext): Set<string> =>
-  new Set(
-    answerRoots(context)
+  new Set([
+    ...answerRoots(context)
       .flatMap((root) => objectsIn(root))
       .flatMap(({ value }) =>
         Object.entries(value).flatMap(([name, member]) => (isNumericText(member) ? [name] : [])),
       ),
-  )
+    ...(context.steps.some(({ answerText }) => isNumericText(answerText.trim()))
+      ? ['content', 'text', 'output_text']
+      : []),
+  ])
 
-/** True if a chain of `+` contains text, so that joining is meant. */
+/** True if `+` joins a text, so that this is meant. Only its left side is evaluated before. */
 function joinsText(node: SyntaxNode): boolean {
-  const parts = (each: SyntaxNode | undefined): SyntaxNode[] =>
-    each?.type === 'BinaryExpression' && each.raw['operator'] === '+'
-      ? [...parts(each.child('left')), ...parts(each.child('right'))]
-      : each === undefined
-        ? []
-        : [each]
-  const isJoined = (each: SyntaxNode | undefined): boolean =>
-    each?.type === 'BinaryExpression' && each.raw['operator'] === '+'
-  let outermost = node
-  while (isJoined(outermost.parent)) outermost = outermost.parent!
-  const chain = parts(node.type === 'AssignmentExpression' ? node.child('right') : outermost)
-  return chain.some(({ type }) => type === 'StringLiteral' || type === 'TemplateLiteral')
+  const isText = (each: SyntaxNode | undefined): boolean =>
+    each?.type === 'StringLiteral' ||
+    each?.type === 'TemplateLiteral' ||
+    (each?.type === 'BinaryExpression' && each.raw['operator'] === '+' && joinsText(each))
+  return (
+    (node.type !== 'AssignmentExpression' && isText(node.child('left'))) ||
+    isText(node.child('right'))
+  )
 }
 
-const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
+/** The second parameter of `reduce((sum, each) => sum + each, 0)`. */
+const isSummed = (node: SyntaxNode): boolean => {
+  const { parent, functionAround: callback } = node
+  const [sum, each, ...others] = callback?.children('params') ?? []
+  const [, initial] = callback?.parent?.callee?.name === 'reduce' ? callback.parent.args : []
+  return (
+    initial?.type === 'NumericLiteral' &&
+    others.length === 0 &&
+    node.type === 'Identifier' &&
+    node.name === each?.name &&
+    parent?.child('left')?.name === sum?.name
+  )
+}
+
+export const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
   if (/^process\.(?:argv\[\d+\]|env\.\w+)$/.test(node.text)) return true
   const name = fieldName(node)
   if (name === undefined) return false
@@ -602,6 +702,14 @@ const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean 
   if (node.type !== 'Identifier') return false
   const init = declaredBy(node)?.child('init')
   if (init !== undefined) return isNumericSource(init, names)
+  const isPart = node.source
+    .ofType('ArrayPattern')
+    .some(
+      (pattern) =>
+        pattern.children('elements').some((each) => each.name === name) &&
+        /^process\.argv\b|\.(?:split|match|exec)\(/.test(pattern.parent?.child('init')?.text ?? ''),
+    )
+  if (isPart) return true
   // A destructured field or parameter.
   const isDestructured = node.source
     .ofType('ObjectPattern')
@@ -609,4 +717,9 @@ const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean 
   return isDestructured && names.has(name)
 }
 
-export const fieldOperators: readonly Operator[] = [fieldAlias, otherForm, numberFromText]
+export const fieldOperators: readonly Operator[] = [
+  fieldAlias,
+  otherForm,
+  otherItem,
+  numberFromText,
+]

@@ -1,7 +1,15 @@
 import { findPrice, PRICES, type RunView } from '@retake/tape'
-import { findSite } from '../source-text.js'
+import { isVariantName } from '../answer-values.js'
+import { findSite, type SyntaxNode } from '../source-text.js'
 import { leafOf, type Symptom } from '../symptoms.js'
-import { numericSettings, operator, type Operator, symptomsOf } from './operator.js'
+import {
+  numbersOf,
+  numericSettings,
+  operator,
+  type Operator,
+  settingValues,
+  symptomsOf,
+} from './operator.js'
 
 const MAX_TOKENS = /^max_?(?:output_?|completion_?|new_?)?tokens$|^num_?predict$/i
 const MIN_TOKENS = 2048
@@ -12,14 +20,20 @@ const raiseMaxTokens = operator(
   'raise-max-tokens',
   'lifecycle',
   'cut-off-answer',
-  (source, { facts: { maxTokens } }) =>
-    numericSettings(source, MAX_TOKENS)
-      .filter(({ value }) => value < MAX_TOKENS_RAISED && value === (maxTokens ?? value))
-      .map(({ node, value, name }) => {
-        const raised = Math.min(MAX_TOKENS_RAISED, Math.max(MIN_TOKENS, value * 4))
-        const title = `Raise ${name} from ${value} to ${raised}`
-        return { node, edit: node.replace(String(raised)), title }
-      }),
+  (source, { facts: { maxTokens } }) => {
+    const limit = Number(maxTokens)
+    return settingValues(source, MAX_TOKENS).flatMap(({ name, node }) => {
+      const values = numbersOf(node)
+      const value = values.includes(limit) || values.length === 0 ? limit : values[0]!
+      if (!Number.isNaN(limit) && value !== limit) return []
+      if (!(value < MAX_TOKENS_RAISED)) return []
+      const raised = Math.min(MAX_TOKENS_RAISED, Math.max(MIN_TOKENS, value * 4))
+      const isPlain = node.type === 'NumericLiteral'
+      const title = `Raise ${name} from ${isPlain ? value : node.text} to ${raised}`
+      const edit = node.replace(isPlain ? String(raised) : `Math.max(${raised}, ${node.text})`)
+      return [{ node, edit, title }]
+    })
+  },
 )
 
 /** Makes the model choose the most likely answer. */
@@ -86,7 +100,9 @@ const modelFallback = operator(
       )
     const models = new Set([...answered, ...mentioned, ...known.slice(0, 1)])
     models.delete(missing)
-    const others = [...models].slice(0, 3)
+    // A small model cannot replace a large one.
+    const sameSize = [...models].filter((model) => SMALL.test(model) === SMALL.test(missing))
+    const others = (sameSize.length > 0 ? sameSize : [...models]).slice(0, 3)
     return source
       .ofType('StringLiteral')
       .filter(({ name }) => name === missing)
@@ -100,6 +116,9 @@ const modelFallback = operator(
   },
 )
 
+/** Words in names of models that are smaller than others of their family. */
+const SMALL = /mini|nano|lite|haiku|flash|small|instant|tiny|[-_](?:[1-9]|1\d)b\b/i
+
 const sharedPrefix = (left: string, right: string): number => {
   let length = 0
   while (length < left.length && left[length] === right[length]) length++
@@ -109,8 +128,10 @@ const sharedPrefix = (left: string, right: string): number => {
 const PARAMETER =
   /['"`]([\w.]+)['"`](?: parameter)? (?:is|was|does) (?:not |no longer |deprecated)|(?:unsupported|unknown|unrecognized|unexpected) (?:parameter|argument|field|value)s?:? ['"`]?([\w.]+)/i
 const REPLACEMENT = /\buse ['"`]([\w.]+)['"`]/i
+const MOST =
+  /(?:at most|maximum|less than or equal to|<=|no more than|up to|cannot exceed|must not exceed)\D{0,40}?(\d[\d,_]*)/i
 
-/** Renames or drops a parameter that the provider rejects, as its message suggests. */
+/** Renames, lowers or drops a parameter that the provider rejects, as its message suggests. */
 const adaptParameter = operator(
   'adapt-parameter',
   'lifecycle',
@@ -118,26 +139,53 @@ const adaptParameter = operator(
     symptomsOf(context, 'server-error').filter(
       ({ facts }) => facts['isRejected'] === true && facts['isModel'] === true,
     ),
-  (source, { facts }) => {
+  (source, { step: label, facts }, { steps }) => {
     const message = String(facts['message'])
-    const named = PARAMETER.exec(message)
-    const rejected = leafOf(named?.[1] ?? named?.[2] ?? '')
+    const [, first, second = ''] = PARAMETER.exec(message) ?? []
     const replacement = REPLACEMENT.exec(message)?.[1]
-    return source
-      .ofType('ObjectProperty')
-      .filter((node) => rejected !== '' && node.child('key')?.name === rejected)
-      .map((node) => {
-        const isRenamed = replacement !== undefined && node.raw['shorthand'] !== true
-        const comma = /^\s*,\s*/.exec(source.text.slice(node.end, node.parent!.end))?.[0] ?? ''
-        const whole = { start: node.start, end: node.end + comma.length }
-        return {
-          node,
-          edit: isRenamed
-            ? node.child('key')!.replace(replacement)
-            : source.edit().replace(whole, ''),
-          title: `${isRenamed ? `Send ${replacement} instead of` : 'Do not send'} ${rejected}`,
-        }
-      })
+    const most = Number(MOST.exec(message)?.[1]?.replaceAll(/[,_]/g, ''))
+    const { settings = {} } = steps.find(({ step }) => step.label === label) ?? {}
+    // The last one that a message names is the least important: "`temperature` and `top_p` cannot …".
+    const mentioned = Object.keys(settings)
+      .filter((name) => name !== 'model' && new RegExp(`\\b${name}\\b`).test(message))
+      .toSorted((left, right) => message.indexOf(right) - message.indexOf(left))
+    const names = new Set([leafOf(first ?? second), ...mentioned].filter((name) => name !== ''))
+    return [...names].flatMap((rejected) => {
+      const isSent = (node: SyntaxNode): boolean => {
+        const value = node.child('value') ?? node.child('right')
+        const given = value?.type.endsWith('Literal') === true ? value.raw['value'] : undefined
+        return given === undefined || (settings[rejected] ?? given) === given
+      }
+      const assigned = source
+        .ofType('AssignmentExpression')
+        .filter((node) => node.child('left')!.object !== undefined)
+        .filter((node) => isVariantName(node.child('left')!.name ?? '', rejected) && isSent(node))
+        .flatMap(({ parent }) => (parent?.type === 'ExpressionStatement' ? [parent] : []))
+        .map((node) => ({ node, edit: node.replace(''), title: `Do not send ${rejected}` }))
+      const properties = source
+        .ofType('ObjectProperty')
+        .filter((node) => isVariantName(node.child('key')?.name ?? '', rejected) && isSent(node))
+        .map((node) => {
+          const value = node.child('value')!
+          const isRenamed = replacement !== undefined && node.raw['shorthand'] !== true
+          const comma = /^\s*,\s*/.exec(source.text.slice(node.end, node.parent!.end))?.[0] ?? ''
+          const whole = { start: node.start, end: node.end + comma.length }
+          if (isRenamed)
+            return {
+              node,
+              edit: node.child('key')!.replace(replacement),
+              title: `Send ${replacement} instead of ${rejected}`,
+            }
+          return most < Number(value.raw['value'])
+            ? { node, edit: value.replace(String(most)), title: `Lower ${rejected} to ${most}` }
+            : {
+                node,
+                edit: source.edit().replace(whole, ''),
+                title: `Do not send ${rejected}`,
+              }
+        })
+      return [...properties, ...assigned]
+    })
   },
 )
 
@@ -167,7 +215,7 @@ const limitConcurrency = operator(
   'lifecycle',
   ({ symptoms, run }) => concurrentRefusals(symptoms, run),
   (source, { evidence }) => {
-    const all = source.calls('Promise.all')
+    const all = [...source.calls('Promise.all'), ...source.calls('Promise.allSettled')]
     // Awaits each promise that a loop collects: `list.push(call())`, then `Promise.all(list)`.
     const lists = all.map(({ args }) => args[0]?.name)
     const collected = source.ofType('CallExpression').flatMap((node) => {
@@ -182,17 +230,54 @@ const limitConcurrency = operator(
     })
     // Awaits each promise of `Promise.all(items.map(…))` before the next call.
     const mapped = all.flatMap((node) => {
-      const [call] = node.args
+      const [given] = node.args
+      const declared = source
+        .ofType('VariableDeclarator')
+        .find((each) => given?.type === 'Identifier' && each.child('id')?.name === given.name)
+        ?.child('init')
+      const call = declared ?? given
       const [callback] = call?.args ?? []
       const { name: method, object } = call?.callee ?? {}
       if (call?.type !== 'CallExpression' || method !== 'map' || callback === undefined) return []
-      const edit = source.editWith(MAP_IN_TURN, (name) =>
-        node.replace(`${name}(${object!.text}, ${callback.text})`),
-      )
+      const isSettled = node.callee!.name === 'allSettled'
+      if (declared !== undefined && (isSettled || !declared.canAwait)) return []
+      const one = isSettled
+        ? `async (...args${source.isTyped ? ': any' : ''}) => (await Promise.allSettled([(${callback.text})(...args)]))[0]`
+        : callback.text
+      const edit = source.editWith(MAP_IN_TURN, (name) => {
+        const inTurn = `${name}(${object!.text}, ${one})`
+        return declared === undefined ? node.replace(inTurn) : declared.replace(`await ${inTurn}`)
+      })
       return [{ node, edit, title: 'Send requests one at a time' }]
     })
+    // `Promise.all([a(), b()])`
+    const listed = all.flatMap((node) => {
+      const calls = node.args[0]?.children('elements') ?? []
+      if (!node.canAwait || calls.length < 2 || node.callee!.name === 'allSettled') return []
+      const edit = source.edit()
+      for (const each of calls)
+        if (each.type === 'CallExpression') edit.insert(each.start, 'await ')
+      return [{ node, edit, title: 'Send requests one at a time' }]
+    })
+    const batches = source
+      .ofType('CallExpression')
+      .filter(({ callee, args }) => callee?.name === 'batch' && args.length === 1)
+      .map((node) => ({
+        node,
+        edit: source.edit().insert(node.args[0]!.end, ', { maxConcurrency: 1 }'),
+        title: 'Send requests one at a time',
+      }))
+    const limits = [
+      ...numericSettings(source, /concurren|parallel/i).map(({ node }) => node),
+      ...source.calls('pLimit').flatMap(({ args }) => args),
+    ]
+      .filter((node) => node.type === 'NumericLiteral' && Number(node.raw['value']) > 1)
+      .map((node) => ({ node, edit: node.replace('1'), title: 'Send requests one at a time' }))
     const why = `${evidence} Other requests were in progress.`
-    return [...collected, ...mapped].map((each) => ({ ...each, why }))
+    return [...collected, ...mapped, ...listed, ...batches, ...limits].map((each) => ({
+      ...each,
+      why,
+    }))
   },
 )
 

@@ -9,6 +9,7 @@ import {
   thrown,
   thrownOrWrong,
 } from './operator.js'
+import { outermostLoop } from './tool-loop.js'
 
 /**
  * Standard library traps that type checkers accept and that give a wrong result instead of an
@@ -17,9 +18,9 @@ import {
  */
 
 /** Candidates of one operator in a file are similar, so a few are enough. */
-const MAX_PER_FILE = 3
+export const MAX_PER_FILE = 3
 
-const pitfall = (
+export const pitfall = (
   name: string,
   why: string,
   find: (source: ParsedSource, context: OperatorContext) => readonly Proposal[],
@@ -31,7 +32,7 @@ const pitfall = (
   )
 
 /** Calls of methods by name: `….sort(…)`. */
-const methodCalls = (source: ParsedSource, pattern: RegExp) =>
+export const methodCalls = (source: ParsedSource, pattern: RegExp) =>
   source.ofType('CallExpression', 'OptionalCallExpression').flatMap((node) => {
     const { object, name: method = '' } = node.callee ?? {}
     return object === undefined || !pattern.test(method) ? [] : [{ node, object, method }]
@@ -39,32 +40,83 @@ const methodCalls = (source: ParsedSource, pattern: RegExp) =>
 
 // ── Lists ───────────────────────────────────────────────────────────────────
 
+const SORTS = /^(?:sort|toSorted)$/
+
 const compareNumbers = pitfall(
   'compare-numbers',
   'Without a comparator, lists are sorted as text: 100 comes before 25.',
-  (source) =>
-    methodCalls(source, /^(?:sort|toSorted)$/)
+  (source) => [
+    ...methodCalls(source, SORTS)
       .filter(({ node }) => node.args.length === 0)
       .map(({ node }) => ({
         node,
-        edit: source
-          .edit()
-          .insert(
-            node.end - 1,
-            source.isTyped
-              ? '(left, right) => Number(left) - Number(right)'
-              : '(left, right) => left - right',
-          ),
+        edit: source.editWith(BY_VALUE, (name) => source.edit().insert(node.end - 1, name)),
         title: 'Sort numbers by value',
       })),
+    ...methodCalls(source, /^localeCompare$/)
+      .filter(({ node }) => node.args.length === 1 && isInComparator(node))
+      .map(({ node }) => ({
+        node,
+        edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
+        title: 'Compare the numbers in texts by value',
+      })),
+    // `a > b ? 1 : -1`, which compares texts by their characters.
+    ...source
+      .ofType('ConditionalExpression')
+      .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
+      .filter((node) => isInComparator(node) && /^-?1$/.test(node.child('consequent')!.text))
+      .map((node) => {
+        const test = node.child('test')!
+        const [left, right] = [test.child('left')!, test.child('right')!].map(({ text }) => text)
+        const isDown =
+          String(test.raw['operator']).startsWith('<') === (node.child('consequent')!.text === '1')
+        return {
+          node,
+          edit: source.editWith(BY_VALUE, (name) =>
+            node.replace(`${name}(${(isDown ? [right, left] : [left, right]).join(', ')})`),
+          ),
+          title: 'Sort numbers by value',
+        }
+      }),
+    // `(a, b) => a < b`, which never says that the first one comes first.
+    ...methodCalls(source, SORTS).flatMap(({ node }) => {
+      const body = node.args[0]?.child('body')
+      const [left, right] = [body?.child('left'), body?.child('right')]
+      if (!/^[<>]=?$/.test(String(body?.raw['operator'])) || !left || !right) return []
+      const isDown = String(body!.raw['operator']).startsWith('<')
+      return [
+        {
+          node,
+          edit: source.editWith(BY_VALUE, (name) =>
+            body!.replace(
+              `${name}(${(isDown ? [right, left] : [left, right]).map(({ text }) => text).join(', ')})`,
+            ),
+          ),
+          title: 'Compare both ways',
+        },
+      ]
+    }),
+  ],
 )
+
+/** True inside of the function that a list is sorted by. */
+const isInComparator = ({ around }: SyntaxNode): boolean =>
+  around.some(({ callee, type }) => type === 'CallExpression' && SORTS.test(callee?.name ?? ''))
+
+const BY_VALUE = `
+/** Compares numbers by value, and texts with numbers, such as versions, by these. */
+function byValue(left⟨: any⟩, right⟨: any⟩) {
+  return typeof left === 'number' && typeof right === 'number'
+    ? left - right
+    : String(left).localeCompare(String(right), undefined, { numeric: true })
+}`
 
 /** Swaps the sides of `a.x - b.x` and `a.x.localeCompare(b.x)`. */
 const reverseOrder = pitfall(
   'reverse-order',
   'The list may be sorted in the wrong direction, and the code uses its first items.',
   (source) =>
-    methodCalls(source, /^(?:sort|toSorted)$/).flatMap(({ node }) => {
+    methodCalls(source, SORTS).flatMap(({ node }) => {
       const [comparator] = node.args
       const [left, right] = comparator?.children('params').map(({ name }) => name) ?? []
       const body = comparator?.child('body')
@@ -99,6 +151,91 @@ const copyBeforeChange = pitfall(
       })),
 )
 
+const CHANGES = /^(?:reverse|sort|splice|shift|pop|fill|push|unshift|set|add|delete|clear)$/
+
+/** A function that changes its argument, a part of it, or a constant that others use. */
+const copyArgument = pitfall(
+  'copy-argument',
+  'The function changes a value of its caller, which is used later.',
+  (source) => [
+    ...source
+      .filter((node) => node.isFunction && node.child('body')?.type === 'BlockStatement')
+      .filter((node) => /\breturn\b[^;\n}]/.test(node.text))
+      .flatMap((node) =>
+        node
+          .children('params')
+          .flatMap((param) => (param.type === 'Identifier' ? param.name! : []))
+          .filter((name) => changesIn(node).some((each) => originOf(each) === name))
+          .map((name) => {
+            const body = node.child('body')!
+            const first = body.children('body')[0]!
+            return {
+              node,
+              edit: first.insertBefore(`${name} = structuredClone(${name})\n${first.indent}`),
+              title: `Copy \`${name}\` before it is changed`,
+            }
+          }),
+      ),
+    // `const copy = list`, and `const copy = { ...order }` if something inside of it is changed.
+    ...source.ofType('VariableDeclarator').flatMap((node) => {
+      const [name, init] = [node.child('id')?.name, node.child('init')]
+      const inner = node.functionAround ?? source.program
+      const changed = changesIn(inner).filter((each) => rootName(each) === name)
+      const [spread] = init?.children('properties') ?? init?.children('elements') ?? []
+      const isAlias = /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(init?.type ?? '')
+      const isShallow =
+        spread?.type === 'SpreadElement' && changed.some(({ type }) => type !== 'Identifier')
+      if (name === undefined || changed.length === 0 || !(isAlias || isShallow)) return []
+      return [
+        {
+          node,
+          edit: init!.wrap('structuredClone(', ')'),
+          title: `Copy \`${init!.text}\` before it is changed`,
+        },
+      ]
+    }),
+    ...source
+      .calls('Object.assign')
+      .filter(({ args: [target] }) => target?.type === 'Identifier')
+      .filter((node) => node.parent?.type !== 'ExpressionStatement')
+      .map((node) => ({
+        node,
+        edit: node.args[0]!.insertBefore('{}, '),
+        title: `Copy \`${node.args[0]!.text}\` before it is changed`,
+      })),
+  ],
+)
+
+/** Objects and lists that code changes: `list` in `list.sort()` and `order.fee` in `order.fee.vat = 1`. */
+const changesIn = (inner: SyntaxNode): SyntaxNode[] => [
+  ...methodCalls(inner.source, CHANGES)
+    .filter(({ node }) => inner.isAround(node.start))
+    .map(({ object }) => object),
+  ...inner.source
+    .ofType('AssignmentExpression', 'UpdateExpression', 'UnaryExpression')
+    .filter((node) => inner.isAround(node.start))
+    .filter(({ type, raw }) => type !== 'UnaryExpression' || raw['operator'] === 'delete')
+    .flatMap((node) => (node.child('left') ?? node.child('argument'))?.object ?? []),
+]
+
+const rootName = (node: SyntaxNode): string | undefined =>
+  node.object === undefined ? node.name : rootName(node.object)
+
+/** The variable whose value a change reaches, also through a loop or a callback over it. */
+const originOf = (node: SyntaxNode): string | undefined => {
+  const name = rootName(node)
+  for (const each of node.around.toReversed()) {
+    const isItem =
+      each.type === 'ForOfStatement' &&
+      each.child('left')!.children('declarations')[0]?.child('id')?.name === name
+    if (isItem) return rootName(each.child('right')!)
+    if (!each.isFunction || !paramNames(each).includes(name ?? '')) continue
+    const list = each.parent?.type === 'CallExpression' ? each.parent.callee?.object : undefined
+    return list === undefined ? name : rootName(list)
+  }
+  return name
+}
+
 /** True if a name is a parameter of the enclosing function or declared outside of it. */
 const isShared = ({ functionAround: inner }: SyntaxNode, name: string): boolean => {
   if (inner === undefined || paramNames(inner).includes(name)) return true
@@ -115,62 +252,114 @@ const paramNames = (node: SyntaxNode): string[] =>
     return plain?.type === 'ObjectPattern' ? plain.propertyNames : [plain?.name ?? '']
   })
 
-/** A loop that pushes full chunks but never pushes the last one. */
+/** A loop that hands on full chunks, but never the last one. */
 const flushLast = pitfall(
   'flush-last',
   'The loop starts a new chunk whenever one is full, but never adds the last one.',
   (source) =>
     source.ofType('ForStatement', 'ForOfStatement', 'WhileStatement').flatMap((loop) => {
       const block = loop.parent
-      const statements = block?.children('body') ?? []
-      const next = statements[statements.indexOf(loop) + 1]
-      if (block === undefined || next === undefined) return []
-      const after = source.text.slice(next.start, block.end)
-      return methodCalls(source, /^push$/).flatMap(({ node, object }) => {
-        const conditions = node.around.slice(node.around.indexOf(loop) + 1)
-        const isInCondition =
-          loop.isAround(node.start) &&
-          conditions.some(({ type }) => type === 'IfStatement') &&
-          !conditions.some((each) => each.isFunction || each.isLoop)
-        const [piece] = node.args
-        if (!isInCondition || piece?.type !== 'Identifier') return []
-        const name = piece.name!
-        // Whether a loop appends to a variable and also resets it.
-        const assigned = loop.source
-          .ofType('AssignmentExpression')
-          .filter((node) => loop.isAround(node.start) && node.child('left')?.name === name)
-        const isReset = assigned.some(
-          (node) =>
-            node.raw['operator'] === '=' && /^(?:''|""|``|\[\])$/.test(node.child('right')!.text),
-        )
-        const isExtended =
-          assigned.some(({ raw }) => raw['operator'] === '+=') ||
-          methodCalls(loop.source, /^push$/).some(
-            ({ node, object }) => loop.isAround(node.start) && object.name === name,
-          )
-        if (!(isReset && isExtended) || new RegExp(`\\b${name}\\b`).test(after)) return []
-        const push = `if (${name}.length > 0) ${object.text}.push(${name})`
-        return [
-          {
-            node,
-            edit: next.insertBefore(`${push}\n${next.indent}`),
-            title: `Add the last \`${name}\` after the loop`,
-          },
-        ]
+      if (block?.children('body').includes(loop) !== true) return []
+      const after = source.text.slice(loop.end, block.end)
+      const inLoop = (node: SyntaxNode): boolean => loop.isAround(node.start)
+      const resets = source
+        .ofType('AssignmentExpression')
+        .filter((node) => inLoop(node) && node.raw['operator'] === '=')
+        .flatMap((node) => {
+          const name = node.child('left')!.name
+          const value = node.child('right')!
+          const statement = node.parent!
+          const isExtended =
+            source
+              .ofType('AssignmentExpression')
+              .some(
+                (each) =>
+                  inLoop(each) &&
+                  each.child('left')?.name === name &&
+                  each.raw['operator'] === '+=',
+              ) ||
+            methodCalls(source, /^push$/).some(
+              ({ node: each, object }) => inLoop(each) && object.name === name,
+            )
+          if (name === undefined || !isExtended || new RegExp(`\\b${name}\\b`).test(after))
+            return []
+          return [{ name, value, statement }]
+        })
+      return resets.flatMap(({ name, value, statement }): Proposal[] => {
+        const title = `Add the last \`${name}\` after the loop`
+        const statements = statement.parent?.children('body') ?? []
+        const uses = (each: SyntaxNode): boolean => new RegExp(`\\b${name}\\b`).test(each.text)
+        const isIn = (each: SyntaxNode): boolean => each.type === 'ForOfStatement' && inLoop(each)
+        // `rest = lines.pop()`, where a loop over `lines` does something with each.
+        const lines = value.callee?.name === 'pop' ? value.callee.object?.name : undefined
+        const each = source
+          .ofType('ForOfStatement')
+          .find((one) => isIn(one) && one.child('right')?.name === lines)
+        const isReset = /^(?:''|""|``|\[\])$/.test(value.text)
+        const hands = isReset
+          ? statements.slice(0, statements.indexOf(statement)).findLast(uses)
+          : lines === undefined
+            ? undefined
+            : each
+        if (hands === undefined) return []
+        const declared = source
+          .ofType('VariableDeclarator')
+          .filter((one) => inLoop(one) && !hands.isAround(one.start))
+          .map((one) => one.child('id')!.text)
+        const text = hands === each ? hands.text.replace(`of ${lines}`, `of [${name}]`) : hands.text
+        if (declared.some((one) => new RegExp(`\\b${one}\\b`).test(text))) return []
+        const edit = source
+          .edit()
+          .insert(loop.end, `\n${loop.indent}if (${name}.length > 0) ${text}`)
+        return [{ node: hands, edit, title }]
       })
     }),
 )
 
+/** Loops over chunks of a list that end before a last one that is not full. */
+const lastChunk = pitfall('last-chunk', 'The last chunk may have fewer items.', (source) => [
+  ...source.ofType('ForStatement', 'WhileStatement').flatMap((loop) => {
+    const test = loop.child('test')
+    const [left, right] = [test?.child('left'), test?.child('right')]
+    if (
+      !/^<=?$/.test(String(test?.raw['operator'])) ||
+      !/\b(?:slice|splice|subarray)\(/.test(loop.text)
+    )
+      return []
+    const isSum = left?.raw['operator'] === '+' && right?.name === 'length'
+    const isRest = right?.raw['operator'] === '-' && right.child('left')?.name === 'length'
+    if (!isSum && !isRest) return []
+    const [index, length] = [
+      isSum ? left.child('left')! : left!,
+      isRest ? right.child('left')! : right,
+    ]
+    const edit = test!.replace(`${index.text} < ${length.text}`)
+    return [{ node: loop, edit, title: 'Read the last chunk, too' }]
+  }),
+  ...['Math.floor', 'Math.trunc', 'Math.round', 'parseInt']
+    .flatMap((callee) => source.calls(callee))
+    .filter(
+      ({ args: [count] }) =>
+        count?.raw['operator'] === '/' &&
+        /^(?:length|size|count|total)$/i.test(count.child('left')!.name ?? ''),
+    )
+    .map((node) => ({
+      node,
+      edit: node.callee!.replace('Math.ceil'),
+      title: 'Count the last chunk, too',
+    })),
+])
+
 // ── Text and files ──────────────────────────────────────────────────────────
 
 const READERS =
-  /^(?:readFile|readFileSync|createReadStream|toString|setEncoding|decode|TextDecoder|text)$/
+  /^(?:readFile|readFileSync|createReadStream|toString|setEncoding|decode|TextDecoder|text|from|writeFile|writeFileSync|write|end)$/
 
 const readAsUtf8 = pitfall(
   'read-as-utf8',
   'The text is not read as UTF-8, so characters outside of ASCII are lost or wrong.',
-  (source) =>
-    source
+  (source) => [
+    ...source
       .ofType('StringLiteral')
       .filter(
         ({ name, around }) =>
@@ -185,6 +374,45 @@ const readAsUtf8 = pitfall(
         edit: node.replace(`${node.text[0]}utf8${node.text[0]}`),
         title: 'Read the text as UTF-8',
       })),
+    ...source.calls('atob').map((node) => ({
+      node,
+      edit: node.replace(`Buffer.from(${node.args[0]!.text}, 'base64').toString('utf8')`),
+      title: 'Read the text as UTF-8',
+    })),
+    // A chunk of a stream may end within a character.
+    ...methodCalls(source, /^decode$/)
+      .filter(({ node }) => node.args.length === 1 && node.around.some((each) => each.isLoop))
+      .map(({ node, object }) => {
+        const isNew = object.type === 'NewExpression'
+        const decoder = source.freeName('decoder')
+        const loop = outermostLoop(node)!
+        const edit = source.edit().insert(node.args[0]!.end, ', { stream: true }')
+        if (isNew)
+          edit
+            .insert(loop.start, `const ${decoder} = ${object.text}\n${loop.indent}`)
+            .replace(object, decoder)
+        return { node, edit, title: 'Decode the chunks as one text' }
+      }),
+    ...source
+      .ofType('ForOfStatement')
+      .filter(({ raw }) => raw['await'] === true)
+      .flatMap((loop) => {
+        const chunk = loop.child('left')!.children('declarations')[0]?.child('id')?.name
+        const decoder = source.freeName('decoder')
+        return source
+          .ofType('AssignmentExpression')
+          .filter((node) => loop.isAround(node.start) && node.raw['operator'] === '+=')
+          .map((node) => node.child('right')!)
+          .filter(({ text }) => text === chunk || text === `${chunk}.toString()`)
+          .map((node) => ({
+            node,
+            edit: node
+              .replace(`${decoder}.decode(${chunk}, { stream: true })`)
+              .insert(loop.start, `const ${decoder} = new TextDecoder()\n${loop.indent}`),
+            title: 'Decode the chunks as one text',
+          }))
+      }),
+  ],
 )
 
 const splitQuoted = pitfall(
@@ -194,36 +422,54 @@ const splitQuoted = pitfall(
     methodCalls(source, /^split$/)
       .filter(
         ({ node }) =>
-          node.args[0]?.raw['value'] === ',' && sources.some(({ text }) => /csv/i.test(text)),
+          /^[,;\t]$/.test(String(node.args[0]?.raw['value'])) &&
+          sources.some(({ text }) => /csv/i.test(text)),
       )
       .map(({ node, object }) => ({
         node,
-        edit: source.editWith(SPLIT_CSV_LINE, (name) => node.replace(`${name}(${object.text})`)),
+        edit: source.editWith(splitCsvLine(String(node.args[0]!.raw['value'])), (name) =>
+          node.replace(`${name}(${object.text})`),
+        ),
         title: 'Respect quotes when splitting a CSV line',
       })),
 )
 
-const SPLIT_CSV_LINE = `
-/** Splits a line of CSV. Quoted cells may contain commas and doubled quotes. */
+const splitCsvLine = (separator: string): string => {
+  const mark = separator === '\t' ? '\\t' : separator
+  return `
+/** Splits a line of CSV. Quoted cells may contain the separator and doubled quotes. */
 function splitCsvLine(line⟨: string⟩) {
-  const cells = line.match(/(?<=^|,)(?:"(?:[^"]|"")*"|[^,]*)/g) ?? []
+  const cells = line.match(/(?<=^|${mark})(?:"(?:[^"]|"")*"|[^${mark}]*)/g) ?? []
   return cells.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell))
 }`
+}
 
-/** A pattern for identifiers that have become longer. */
+/** A pattern for identifiers that have become longer, or for numbers and names of one kind only. */
 const openQuantifier = pitfall(
   'open-quantifier',
-  'The pattern matches a fixed number of digits and truncates longer numbers.',
+  'The pattern matches a fixed number of characters, or not all that belong to a number or a name.',
   (source) =>
     source
       .ofType('RegExpLiteral')
       .filter(({ raw }) => !/[-/:.]\\d|\\d\{\d\}[-/:.]/.test(String(raw['pattern'])))
-      .flatMap((node) => {
-        const open = node.text.replace(/(\\d|\[0-9\])\{(\d+)\}/, '$1{$2,}')
-        if (open === node.text) return []
-        return [{ node, edit: node.replace(open), title: 'Accept longer numbers' }]
-      }),
+      .flatMap((node) =>
+        WIDER.flatMap(({ from, to, title }) => {
+          const wider = node.text.replace(from, to)
+          if (wider === node.text) return []
+          return [{ node, edit: node.replace(wider), title }]
+        }),
+      ),
 )
+
+const WIDER = [
+  {
+    from: /(\\[dw]|\[[^\]]+\])\{(\d+)(?:,\d+)?\}/,
+    to: '$1{$2,}',
+    title: 'Accept longer numbers',
+  },
+  { from: /\((\\[dw]|\[[^\]]+\])\)/, to: '($1+)', title: 'Accept longer numbers' },
+  { from: /\((\\d|\[0-9\])\+\)/, to: String.raw`($1+(?:\.\d+)?)`, title: 'Accept decimal numbers' },
+]
 
 /** A file that does not exist with this capitalisation. */
 const lowerCasePath = operator(
@@ -234,14 +480,13 @@ const lowerCasePath = operator(
     const missing = /ENOENT[^']*'([^']+)'/.exec(error?.message ?? '')?.[1]
     if (at?.source !== source || missing === undefined) return []
     if (!/[A-Z]/.test(missing.slice(missing.search(/[^/\\]*[/\\]?[^/\\]*$/)))) return []
-    const [path] =
-      source
-        .ofType('CallExpression')
-        .findLast(
-          (node) =>
-            node.isAround(at.offset) &&
-            /^(?:readFile|readFileSync|open|openSync|import)$/.test(node.callee?.name ?? ''),
-        )?.args ?? []
+    // Errors of promises have no location in the function that reads.
+    const reads = source
+      .ofType('CallExpression')
+      .filter(({ callee }) =>
+        /^(?:readFile|readFileSync|open|openSync|import)$/.test(callee?.name ?? ''),
+      )
+    const [path] = (reads.findLast((node) => node.isAround(at.offset)) ?? reads[0])?.args ?? []
     return source
       .ofType('Identifier')
       .filter((node) => {
@@ -270,14 +515,53 @@ const mapsInJson = pitfall(
       ? []
       : source
           .calls('JSON.stringify')
-          .filter(({ args }) => args.length === 1)
+          .filter(({ args: [, replacer] }) => /^(?:null|undefined)?$/.test(replacer?.text ?? ''))
           .map((node) => ({
             node,
             edit: source.editWith(WITH_PLAIN_MAPS, (name) =>
-              source.edit().insert(node.end - 1, `, ${name}`),
+              node.args[1] === undefined
+                ? source.edit().insert(node.args[0]!.end, `, ${name}`)
+                : node.args[1].replace(name),
             ),
             title: 'Write maps and sets as JSON',
           })),
+)
+
+/** Properties of lists and objects that maps and sets do not have. */
+const mapAccess = pitfall(
+  'map-access',
+  'A Map and a Set have no length, no keys of their own and no methods of lists.',
+  (source) =>
+    source.ofType('VariableDeclarator').flatMap((declared) => {
+      const name = declared.child('id')?.name
+      const kind = declared.child('init')?.callee?.text
+      if (name === undefined || !/^(?:Map|Set)$/.test(kind ?? '')) return []
+      const title = `Read \`${name}\` as a ${kind}`
+      const members = source
+        .ofType('MemberExpression')
+        .filter(({ object }) => object!.text === name)
+        .flatMap((node): Proposal[] => {
+          const property = node.child('property')!
+          const isComputed = node.raw['computed'] === true
+          const isTarget =
+            node.parent?.type === 'AssignmentExpression' && node.parent.child('left') === node
+          if (!isComputed && property.text === 'length')
+            return [{ node, edit: property.replace('size'), title }]
+          if (
+            !isComputed &&
+            /^(?:map|filter|find|some|every|reduce|join|slice|includes|sort)$/.test(property.text)
+          )
+            return [{ node, edit: node.object!.replace(`[...${name}]`), title }]
+          return isComputed && kind === 'Map' && !isTarget
+            ? [{ node, edit: node.replace(`${name}.get(${property.text})`), title }]
+            : []
+        })
+      const lists = ['keys', 'values', 'entries']
+        .flatMap((method) => source.calls(`Object.${method}`))
+        .filter(({ args: [of] }) => of?.text === name)
+        .map((node) => ({ node, edit: node.replace(`[...${name}.${node.callee!.name}()]`), title }))
+      return [...members, ...lists]
+    }),
 )
 
 const WITH_PLAIN_MAPS = `
@@ -287,203 +571,65 @@ function withPlainMaps(_key⟨: string⟩, value⟨: unknown⟩) {
   return value instanceof Set ? [...value] : value
 }`
 
-const DATE_SETTER = /^set(UTC)?(?:Month|FullYear)$/
-
-/** `setMonth` on the 31st overflows into the month after the next one. */
-const lastDayOfMonth = pitfall(
-  'last-day-of-month',
-  'A day that the new month does not have overflows into the following month.',
-  (source) =>
-    methodCalls(source, DATE_SETTER).flatMap(({ node, object, method }) => {
-      const statement = node.parent
-      if (object.type !== 'Identifier' || node.args.length !== 1) return []
-      if (statement?.type !== 'ExpressionStatement') return []
-      const date = object.text
-      const utc = DATE_SETTER.exec(method)?.[1] ?? ''
-      const day = source.freeName('dayBefore')
-      const { indent } = statement
-      const check = `if (${date}.get${utc}Date() !== ${day}) ${date}.set${utc}Date(0)`
-      return [
-        {
-          node,
-          edit: statement.wrap(
-            `const ${day} = ${date}.get${utc}Date()\n${indent}`,
-            `\n${indent}${check}`,
-          ),
-          title: 'Stay in the intended month',
-        },
-      ]
-    }),
-)
-
-/** Parts of a date in the zone of the machine, where the text of the date is in UTC. */
-const utcDates = pitfall(
-  'utc-dates',
-  'A date without a time is midnight in UTC, which is the day before in zones to the west.',
-  (source) => {
-    const getters = methodCalls(source, /^get(?:Date|Day|Month|FullYear|Hours)$/)
-    const written = methodCalls(source, /^toLocale(?:Date|Time)?String$/).filter(
-      ({ node }) => node.args.length <= 2 && !/timeZone/.test(node.text),
-    )
-    // Parts that are joined to a text again must be in UTC as well.
-    const made = source
-      .ofType('NewExpression')
-      .filter(
-        ({ callee, args }) =>
-          callee?.name === 'Date' && args.length >= 2 && /toISOString|toJSON/.test(source.text),
-      )
-    const edit = source.edit()
-    for (const { node, method } of getters)
-      edit.replace(node.callee!.child('property')!, method.replace('get', 'getUTC'))
-    for (const { node } of written) {
-      const [locale, options] = node.args
-      if (options?.type === 'ObjectExpression') edit.insert(options.start + 1, " timeZone: 'UTC',")
-      else if (options === undefined)
-        edit.insert(node.end - 1, `${locale === undefined ? 'undefined' : ''}, { timeZone: 'UTC' }`)
-    }
-    for (const { args } of made)
-      edit.insert(args[0]!.start, 'Date.UTC(').insert(args.at(-1)!.end, ')')
-    const [first] = [...[...getters, ...written].map(({ node }) => node), ...made]
-    return first === undefined ? [] : [{ node: first, edit, title: 'Read and write dates in UTC' }]
-  },
-)
-
-/** `getMonth()` counts from 0. */
-const monthFromOne = pitfall('month-from-one', 'getMonth() counts from 0.', (source) =>
-  methodCalls(source, /^get(?:UTC)?Month$/)
-    .filter(
-      ({ node: { parent } }) =>
-        parent?.type === 'TemplateLiteral' ||
-        parent?.callee?.text === 'String' ||
-        (parent?.raw['operator'] === '+' &&
-          [parent.child('left'), parent.child('right')].some(
-            (each) => each?.type === 'StringLiteral',
-          )),
-    )
-    .map(({ node }) => ({ node, edit: node.wrap('(', ' + 1)'), title: 'Count months from 1' })),
-)
-
-// ── Money ───────────────────────────────────────────────────────────────────
-
-/** Cents that are cut off, or rounded in the wrong direction. */
-const roundMoney = pitfall(
-  'round-money',
-  'Amounts are cut off or rounded as binary fractions: (1.005).toFixed(2) is 1.00.',
-  (source) => [
-    ...['floor', 'trunc', 'ceil']
-      .flatMap((method) => source.calls(`Math.${method}`))
-      .filter(
-        ({ text, parent }) => /\*\s*1e?00?\b/.test(text) || /\/\s*100$/.test(parent?.text ?? ''),
-      )
-      .map((node) => ({
-        node,
-        edit: node.callee!.replace('Math.round'),
-        title: 'Round amounts to the nearest cent',
-      })),
-    ...methodCalls(source, /^toFixed$/)
-      .filter(({ node }) => node.args[0]?.text === '2')
-      .map(({ node, object }) => ({
-        node,
-        edit: source.editWith(ROUNDED, (name) => object.wrap(`${name}(`, ')')),
-        title: 'Round halves of a cent up',
-      })),
-  ],
-)
-
-/** Amounts that are printed with the error of binary fractions: 0.30000000000000004. */
-const roundPrinted = operator(
-  'round-printed',
-  'code',
-  ({ symptoms }) => symptoms.filter(({ facts }) => facts['kind'] === 'decimals').slice(0, 1),
-  (source) => {
-    const joined = source
-      .ofType('BinaryExpression')
-      .filter(({ raw }) => raw['operator'] === '+')
-      .flatMap((node) => [node.child('left')!, node.child('right')!])
-    const inserted = source
-      .ofType('TemplateLiteral')
-      .flatMap((node) => node.children('expressions'))
-    const printed = source.calls('console.log').flatMap(({ args }) => args)
-    const isPrinted = ({ around }: SyntaxNode): boolean =>
-      around.some(({ callee }) => /^console\.|\.write$/.test(callee?.text ?? ''))
-    const values = [...inserted, ...printed, ...joined].filter(
-      (node) =>
-        /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(node.type) &&
-        (node.parent?.type !== 'BinaryExpression' || /['"`]/.test(node.parent.text)) &&
-        isPrinted(node),
-    )
-    const propose = (nodes: readonly SyntaxNode[]): Proposal[] =>
-      nodes.slice(0, 1).map((node) => ({
-        node,
-        edit: source.editWith(ROUNDED, (name) => {
-          const edit = source.edit()
-          for (const each of nodes) edit.replace(each, `${name}(${each.text})`)
-          return edit
-        }),
-        title: `Round ${nodes.map(({ text }) => `\`${text}\``).join(' and ')} to cents`,
-      }))
-    return [
-      ...(values.length > 1 ? propose(values) : []),
-      ...values.flatMap((node) => propose([node])),
-    ].slice(0, MAX_PER_FILE)
-  },
-)
-
-const ROUNDED = `
-/** An amount in whole cents. Halves are rounded up, although binary fractions may be below them. */
-function roundedToCents(amount⟨: any⟩)⟨: any⟩ {
-  if (typeof amount !== 'number') return amount
-  return Math.round((amount + Math.sign(amount) * Number.EPSILON) * 100) / 100
-}`
-
-/** `parseInt` of an amount with cents. */
-const parseFraction = pitfall(
-  'parse-fraction',
-  'parseInt reads only the whole part of a number.',
-  (source, { steps }) =>
-    steps.some(({ responseText, result, answerText }) =>
-      /\d\.\d/.test(`${responseText} ${JSON.stringify(result) ?? ''} ${answerText}`),
-    )
-      ? [...source.calls('parseInt'), ...source.calls('Number.parseInt')]
-          .filter(({ args }) => args.length > 0)
-          .map((node) => ({
-            node,
-            edit: node.replace(`Number.parseFloat(${node.args[0]!.text})`),
-            title: 'Keep the fraction of the number',
-          }))
-      : [],
-)
-
 /** A cache key that leaves out arguments on which the value depends. */
 const wholeCacheKey = pitfall(
   'whole-cache-key',
   'The cache key leaves out arguments of the function, so different calls share a value.',
-  (source) =>
-    methodCalls(source, /^(?:get|has)$/).flatMap(({ node, object }): Proposal[] => {
-      const inner = node.functionAround
-      const [key] = node.args
-      if (inner === undefined || key?.type !== 'Identifier') return []
-      const params = paramNames(inner)
-      const name = key.name!
-      const uses = methodCalls(source, /^(?:get|has|set)$/).filter(
-        (use) =>
-          inner.isAround(use.node.start) &&
-          use.object.text === object.text &&
-          use.node.args[0]?.name === name,
-      )
-      if (!uses.some(({ method }) => method === 'set') || params.length < 2) return []
-      const whole = `JSON.stringify([${params.join(', ')}])`
-      const title = 'Use all arguments as the cache key'
-      const init = source
-        .ofType('VariableDeclarator')
-        .find((each) => inner.isAround(each.start) && each.child('id')?.name === name)
-        ?.child('init')
-      if (init !== undefined) return [{ node: init, edit: init.replace(whole), title }]
-      if (!params.includes(name)) return []
-      const edit = source.edit()
-      for (const use of uses) edit.replace(use.node.args[0]!, whole)
-      return [{ node, edit, title }]
-    }),
+  (source) => {
+    // `cache.get(key)` and `cache[key]`
+    const uses = [
+      ...methodCalls(source, /^(?:get|has|set)$/).map(({ node, object, method }) => ({
+        node,
+        object,
+        key: node.args[0],
+        isWrite: method === 'set',
+      })),
+      ...source
+        .ofType('MemberExpression')
+        .filter(({ raw }) => raw['computed'] === true)
+        .map((node) => ({
+          node,
+          object: node.object!,
+          key: node.child('property'),
+          isWrite:
+            /^(?:\?\?|\|\|)?=$/.test(String(node.parent?.raw['operator'])) &&
+            node.parent?.child('left') === node,
+        })),
+    ]
+    return uses
+      .filter(({ isWrite }) => isWrite)
+      .flatMap(({ node, object, key }): Proposal[] => {
+        const inner = node.functionAround
+        if (inner === undefined || key === undefined) return []
+        const params = paramNames(inner).filter((name) => name !== '')
+        const rest = inner.children('params').find(({ type }) => type === 'RestElement')
+        const init = source
+          .ofType('VariableDeclarator')
+          .find((each) => inner.isAround(each.start) && each.child('id')?.name === key.name)
+          ?.child('init')
+        const used: string[] = (init ?? key).text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []
+        const args = rest?.child('argument')?.text
+        const whole =
+          args === undefined ? `JSON.stringify([${params.join(', ')}])` : `JSON.stringify(${args})`
+        const isPart =
+          args === undefined
+            ? params.some((name) => used.includes(name)) &&
+              params.some((name) => !used.includes(name))
+            : used.includes(args) && (init ?? key).text !== whole
+        const same = uses.filter(
+          (use) =>
+            inner.isAround(use.node.start) &&
+            use.object.text === object.text &&
+            use.key?.text === key.text,
+        )
+        if (!isPart || same.length < 2) return []
+        const title = 'Use all arguments as the cache key'
+        if (init !== undefined) return [{ node: init, edit: init.replace(whole), title }]
+        const edit = source.edit()
+        for (const use of same) edit.replace(use.key!, whole)
+        return [{ node, edit, title }]
+      })
+  },
 )
 
 /** A word from the model that almost matches a label in the code. */
@@ -540,17 +686,14 @@ export const pitfallOperators: readonly Operator[] = [
   lowerCasePath,
   compareNumbers,
   copyBeforeChange,
+  copyArgument,
   mapsInJson,
-  lastDayOfMonth,
+  mapAccess,
   readAsUtf8,
   splitQuoted,
   flushLast,
+  lastChunk,
   wholeCacheKey,
   openQuantifier,
-  parseFraction,
-  roundPrinted,
-  utcDates,
-  monthFromOne,
-  roundMoney,
   reverseOrder,
 ]

@@ -1,7 +1,7 @@
 import type { FileEdit, SourceFile } from '../candidates.js'
 import { isVariantName } from '../answer-values.js'
 import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '../source-text.js'
-import type { Symptom } from '../symptoms.js'
+import { type Symptom, WRITING } from '../symptoms.js'
 import {
   candidateOf,
   objectKey,
@@ -13,6 +13,7 @@ import {
   symptomsOf,
 } from './operator.js'
 import { outermostLoop, statementAround, toolAnswers } from './tool-loop.js'
+import { errorAnswer } from './tool.js'
 
 /** Calls that run tools. `key` is an expression that has the same value for equal calls. */
 const dispatches = (source: ParsedSource) =>
@@ -35,8 +36,9 @@ const deduplicateWrites = operator(
   'de-duplicate-writes',
   'policy',
   (context) => symptomsOf(context, 'repeated-call').filter(({ facts }) => facts['writes'] === true),
-  (source, { facts }) =>
-    dispatches(source).map(({ node, tool, key, declare }) => ({
+  (source, { facts }) => [
+    ...inlineWrites(source, String(facts['tool'])),
+    ...dispatches(source).map(({ node, tool, key, declare }) => ({
       node,
       edit: source.editWith(ONLY_ONCE, (name) => {
         const store = source.freeName('finishedWrites')
@@ -49,7 +51,33 @@ const deduplicateWrites = operator(
       }),
       title: `Run ${String(facts['tool'])} once for the same arguments`,
     })),
+  ],
 )
+
+/** The same for statements in a loop over calls, where no function runs the tool. */
+const inlineWrites = (source: ParsedSource, tool: string): Proposal[] =>
+  toolAnswers(source).flatMap((answer): Proposal[] => {
+    const loop = answer.message.around.findLast((each) => each.isLoop)
+    const call = loop?.child('left')?.children('declarations')[0]?.child('id')
+    const [first] = loop?.child('body')?.children('body') ?? []
+    const write = errorAnswer(answer, [])
+    if (answer.dispatch !== undefined || loop === undefined || first === undefined) return []
+    if (call?.type !== 'Identifier' || write === undefined) return []
+    const [store, key] = ['finishedWrites', 'write'].map((name) => source.freeName(name))
+    const lines = [
+      `const ${key} = JSON.stringify({ ...${call.text}, id: undefined, call_id: undefined })`,
+      `if (${store}.has(${key})) {`,
+      `  ${write("'This call was made before.'")}`,
+      '  continue',
+      '}',
+      `if (${key}.includes('"name":${JSON.stringify(tool)}')) ${store}.add(${key})`,
+    ]
+    const outer = outermostLoop(answer.message) ?? loop
+    const edit = first
+      .insertBefore(`${lines.join(`\n${first.indent}`)}\n${first.indent}`)
+      .insert(outer.start, `const ${store} = new Set()\n${outer.indent}`)
+    return [{ node: loop, edit, title: `Run ${tool} once for the same arguments` }]
+  })
 
 const ONLY_ONCE = `
 /** Runs a call once; returns the first result if the same call is made again. */
@@ -166,6 +194,66 @@ function withKey(node: SyntaxNode): Proposal[] {
   else edit.insert(headers.start + 1, ` ${header},`)
   return [{ node, edit, title: 'Send one idempotency key with every attempt of the write' }]
 }
+
+/** True if a function is called in a loop that continues after errors, or where a name says so. */
+const isRepeated = (name: string, sources: readonly ParsedSource[]): boolean =>
+  sources
+    .flatMap((source) => source.ofType('CallExpression'))
+    .filter(({ callee }) => callee?.name === name)
+    .some(({ around, start }) =>
+      around.some(
+        (each) =>
+          /retr(?:y|ie)|attempt|tries/i.test(each.callee?.text ?? '') ||
+          (each.type === 'TryStatement' &&
+            each.child('block')!.isAround(start) &&
+            each.around.some((outer) => outer.isLoop)),
+      ),
+    )
+
+/** Makes a function that records a write, and may then fail, return the result of an equal one. */
+const recordOnce = operator(
+  'record-once',
+  'policy',
+  (context) => [symptomsOf(context, 'exception')[0] ?? oracleSymptom(context)],
+  (source, { evidence }, { sources }) =>
+    source
+      .filter((node) => node.isFunction && node.child('body')?.type === 'BlockStatement')
+      .filter((node) => {
+        const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name ?? ''
+        return (
+          WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2')) && isRepeated(name, sources)
+        )
+      })
+      .flatMap((node): Proposal[] => {
+        const statements = node.child('body')!.children('body')
+        const at = statements.findIndex((each) => each.child('expression')?.callee?.name === 'push')
+        const { callee, args: [entry] = [] } = statements[at]?.child('expression') ?? {}
+        const list = callee?.object
+        const result = statements.at(-1)?.child('argument')
+        const later = statements.slice(at + 1)
+        const isLost = later.some((each) => /\bthrow\b/.test(each.text))
+        const isLocal = source
+          .ofType('VariableDeclarator')
+          .some((each) => each.functionAround === node && each.child('id')?.name === list?.name)
+        if (entry === undefined || list?.type !== 'Identifier' || isLocal || !isLost) return []
+        if (statements.at(-1)?.type !== 'ReturnStatement') return []
+        const needs = later
+          .flatMap((each) => each.children('declarations'))
+          .some((each) => new RegExp(`\\b${each.child('id')!.text}\\b`).test(result?.text ?? ''))
+        if (needs) return []
+        const push = statements[at]!
+        const key = source.freeName('written')
+        const check = `const ${key} = JSON.stringify(${entry.text})\n${push.indent}if (${list.text}.some((each) => JSON.stringify(each) === ${key})) return ${result?.text ?? ''}\n${push.indent}`
+        return [
+          {
+            node: push,
+            edit: push.insertBefore(check),
+            title: `Write to \`${list.text}\` once`,
+            why: `${evidence} An error after the write makes callers repeat it.`,
+          },
+        ]
+      }),
+)
 
 /** Answers a repeated call with a hint instead of the same result again. */
 const loopBreaker = operator(
@@ -399,6 +487,7 @@ const literal = (value: unknown, source: ParsedSource): string => {
 export const policyOperators: readonly Operator[] = [
   deduplicateWrites,
   writeOnce,
+  recordOnce,
   loopBreaker,
   budgetStop,
   guardRule,

@@ -1,10 +1,8 @@
 import { recordOf } from '@retake/tape'
-import { isVariantName } from '../answer-values.js'
 import { typesOf } from '../argument-problems.js'
 import type { ParsedSource, SourceEdit, SyntaxNode } from '../source-text.js'
 import type { Symptom, ToolSchema } from '../symptoms.js'
 import {
-  accessText,
   isThrownIn,
   objectKey,
   operator,
@@ -14,7 +12,8 @@ import {
   symptomsOf,
   thrown,
 } from './operator.js'
-import { statementAround, toolAnswers } from './tool-loop.js'
+import { RESULTS_AFTER_CALLS } from './context.js'
+import { statementAround, type ToolAnswer, toolAnswers } from './tool-loop.js'
 
 // ── Arguments ───────────────────────────────────────────────────────────────
 
@@ -183,8 +182,14 @@ const argumentErrorToModel = operator(
   'argument-error-to-model',
   'tool',
   thrown,
-  (source, { evidence }, context) =>
-    toolAnswers(source).flatMap(({ dispatch: node, isAwaited, isText }): Proposal[] => {
+  (source, { evidence }, context) => {
+    const why = `${evidence} The model could correct itself, but never saw the error.`
+    const title = 'Return tool errors to the model'
+    return toolAnswers(source).flatMap((answer): Proposal[] => {
+      const { content, isAwaited, isText } = answer
+      const caught = caughtAnswer(answer, context)
+      if (caught !== undefined) return [{ ...caught, title, why }]
+      const node = answer.dispatch ?? (isThrownIn(context, content) ? content : undefined)
       if (node === undefined) return []
       const message = context.error?.message
       // The error passed through the dispatch, or a tool failed with this error.
@@ -200,18 +205,188 @@ const argumentErrorToModel = operator(
       if (!isReached) return []
       const awaits = /\bawait\b/.test(node.text)
       const helper = orError({ isAsync: isAwaited || awaits, isText })
-      return [
-        {
-          node,
-          edit: source.editWith(helper, (name) =>
-            node.replace(`${name}(${awaits ? 'async () =>' : '() =>'} ${node.text})`),
-          ),
-          title: 'Return tool errors to the model',
-          why: `${evidence} The model could correct itself, but never saw the error.`,
-        },
-      ]
+      const wait = awaits && node === content ? 'await ' : ''
+      const edit = source.editWith(helper, (name) =>
+        node.replace(`${wait}${name}(${awaits ? 'async () =>' : '() =>'} ${node.text})`),
+      )
+      return [{ node, edit, title, why }]
+    })
+  },
+)
+
+/** Answers a call with the error of the statements that compute its result. */
+const caughtAnswer = (
+  answer: ToolAnswer,
+  context: OperatorContext,
+): Pick<Proposal, 'node' | 'edit'> | undefined => {
+  const sent = statementAround(answer.message)
+  const statements = sent.parent?.children('body') ?? []
+  const from = statements.findIndex((each) => isThrownIn(context, each))
+  const first = statements[from]
+  // A call whose only statement has an expression of its own is repaired there.
+  const isDirect = first === undefined || first === sent || isDispatchOf(first, answer)
+  if (isDirect || from > statements.indexOf(sent)) return undefined
+  const to = statements.indexOf(sent)
+  const wrapped = statements.slice(from, to + 1)
+  const caught = errorAnswer(answer, wrapped)
+  const { source, indent } = first
+  const after = source.text.slice(sent.end, statements.at(-1)!.end)
+  if (caught === undefined || namesIn(wrapped).some((name) => isNamed(name, after)))
+    return undefined
+  const hasLines = source
+    .ofType('TemplateElement')
+    .some((each) => first.start < each.start && each.end < sent.end && each.text.includes('\n'))
+  const body = source.text.slice(first.start, sent.end)
+  const inner = hasLines ? body : body.replaceAll('\n', '\n  ')
+  const lines = ['try {', `  ${inner}`, '} catch (error) {', `  ${caught('error')}`, '}']
+  const edit = source
+    .edit()
+    .replace({ start: first.start, end: sent.end }, lines.join(`\n${indent}`))
+  return { node: first, edit }
+}
+
+/** Names that statements declare. */
+const namesIn = (statements: readonly SyntaxNode[]): string[] =>
+  statements
+    .flatMap((each) => each.children('declarations'))
+    .flatMap((each) => each.child('id')?.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
+
+const isNamed = (name: string, text: string): boolean => new RegExp(`\\b${name}\\b`).test(text)
+
+/** True for a declaration whose only value is the dispatch, such as `const result = run(call)`. */
+const isDispatchOf = (statement: SyntaxNode, { dispatch }: ToolAnswer): boolean => {
+  const [declared, ...others] = statement.children('declarations')
+  const init = declared?.child('init') ?? statement.child('expression')?.child('right')
+  const value = init?.type === 'AwaitExpression' ? init.child('argument') : init
+  return dispatch !== undefined && others.length === 0 && value === dispatch
+}
+
+/**
+ * Writes the statement that answers a call, with an error instead of a result; undefined if it needs
+ * variables that `lost` statements declare.
+ */
+export const errorAnswer = (
+  { message, content, isShorthand, isText }: ToolAnswer,
+  lost: readonly SyntaxNode[],
+): ((error: string) => string) | undefined => {
+  const push = message.around.findLast(({ callee }) => callee?.name === 'push')
+  // A loop without a block has no statements of its own.
+  const isAlone = statementAround(message) !== push?.parent
+  if (push === undefined || isAlone) return undefined
+  const { source } = message
+  const [before, after] = [
+    source.text.slice(push.start, content.start),
+    source.text.slice(content.end, push.end),
+  ]
+  if (namesIn(lost).some((name) => isNamed(name, `${before} ${after}`))) return undefined
+  return (error) => {
+    const text = error.startsWith("'")
+      ? error
+      : `${error} instanceof Error ? ${error}.message : String(${error})`
+    const value =
+      content.type === 'ObjectExpression'
+        ? `{ error: ${text} }`
+        : isText
+          ? error.startsWith("'")
+            ? error
+            : `\`Error: \${${text}}\``
+          : `JSON.stringify({ error: ${text} })`
+    return before + (isShorthand ? `${content.text}: ${value}` : value) + after
+  }
+}
+
+/** Answers calls that the code skips, or whose error it only logs. */
+const answerSkippedCall = operator(
+  'answer-skipped-call',
+  'tool',
+  (context) =>
+    symptomsOf(context, 'server-error')
+      .filter(
+        ({ facts }) =>
+          facts['isRejected'] === true && /tool|function/i.test(String(facts['message'])),
+      )
+      .slice(0, 1),
+  (source) =>
+    toolAnswers(source).flatMap((answer): Proposal[] => {
+      const sent = statementAround(answer.message)
+      const loop = sent.around.findLast((each) => each.isLoop)
+      const isAnswered = (node: SyntaxNode | undefined): boolean =>
+        node !== undefined && ANSWER_ID.test(node.text)
+      const inLoop = (node: SyntaxNode): boolean => loop?.isAround(node.start) === true
+      const title = 'Answer every call, also if it fails,'
+      const caught = sent.around.findLast(
+        (each) =>
+          each.type === 'TryStatement' && each.child('block')!.isAround(sent.start) && inLoop(each),
+      )
+      const handler = caught?.child('handler')
+      const body = handler?.child('body')
+      const proposals: Proposal[] = []
+      if (
+        caught !== undefined &&
+        handler !== undefined &&
+        body !== undefined &&
+        !isAnswered(body)
+      ) {
+        const write = errorAnswer(answer, caught.child('block')!.children('body'))
+        const param = handler.child('param')
+        const edit = source.edit()
+        if (param === undefined) edit.insert(handler.start + 'catch'.length, ' (error)')
+        if (write !== undefined && (param === undefined || param.type === 'Identifier'))
+          proposals.push({
+            node: handler,
+            edit: edit.insert(
+              body.start + 1,
+              `\n${caught.indent}  ${write(param?.name ?? 'error')}`,
+            ),
+            title,
+          })
+      }
+      const write = errorAnswer(answer, [])
+      const skipped = source
+        .ofType('ContinueStatement')
+        .filter((node) => node.around.findLast((each) => each.isLoop) === loop)
+        .filter((node) => node.start < sent.start && !isByType(node))
+        .filter((node) => !isAnswered(node.parent?.type === 'BlockStatement' ? node.parent : node))
+      const branch = sent.around.findLast(
+        (each) =>
+          each.type === 'IfStatement' &&
+          inLoop(each) &&
+          each.child('alternate') === undefined &&
+          each.child('consequent')!.isAround(sent.start) &&
+          !isByType(sent),
+      )
+      if (write === undefined) return proposals
+      const text = write("'Error: this call was not made.'")
+      if (skipped.length > 0) {
+        const edit = source.edit()
+        for (const node of skipped)
+          edit.replace(
+            node,
+            node.parent?.type === 'BlockStatement'
+              ? `${text}\n${node.indent}continue`
+              : `{\n${node.indent}  ${text}\n${node.indent}  continue\n${node.indent}}`,
+          )
+        proposals.push({ node: skipped[0]!, edit, title })
+      }
+      if (branch !== undefined) {
+        const { end } = branch.child('consequent')!
+        const edit = source
+          .edit()
+          .insert(end, ` else {\n${branch.indent}  ${text}\n${branch.indent}}`)
+        proposals.push({ node: branch, edit, title })
+      }
+      return proposals
     }),
 )
+
+/** True in a branch for parts of an answer that are not calls of tools. */
+const isByType = ({ around }: SyntaxNode): boolean => {
+  const branch = around.findLast(({ type }) => type === 'IfStatement')
+  return /\btype\b/.test(branch?.child('test')?.text ?? '')
+}
+
+/** The field that says which call a message answers. */
+const ANSWER_ID = /tool_call_id|tool_use_id|call_id|toolUseId|toolCallId/
 
 const orError = ({ isAsync, isText }: { isAsync: boolean; isText: boolean }): string => `
 /** Result of a tool, or its error for the model to read. */
@@ -252,14 +427,13 @@ const validateToolResult = operator(
     toolAnswers(source).flatMap(({ content, isShorthand, dispatch, isText, isAwaited }) => {
       const proposals: Proposal[] = []
       const message = "'The tool returned no result.'"
-      const other = isText ? message : `{ error: ${message} }`
       const isDirect = dispatch?.parent?.type === 'AwaitExpression'
       if (dispatch !== undefined && (isDirect || !isAwaited))
         proposals.push({
           node: dispatch,
-          edit: isAwaited
-            ? dispatch.parent!.wrap('((', `) ?? ${other})`)
-            : dispatch.wrap('(', ` ?? ${other})`),
+          edit: source.editWith(orNoResult(isText ? message : `{ error: ${message} }`), (name) =>
+            (isAwaited ? dispatch.parent! : dispatch).wrap(`${name}(`, ')'),
+          ),
           title: 'Report an empty tool result to the model',
         })
       const value = content.text
@@ -273,6 +447,12 @@ const validateToolResult = operator(
       return proposals
     }),
 )
+
+const orNoResult = (other: string): string => `
+/** Result of a tool, or a note for the model that there is none. */
+function orNoResult(result⟨: any⟩)⟨: any⟩ {
+  return result ?? ${other}
+}`
 
 /** Serializes objects that reached the model as `[object Object]`. */
 const serializeResult = operator(
@@ -305,6 +485,16 @@ const serializeResult = operator(
   },
 )
 
+/** The `messages` of requests. */
+const conversationsIn = (source: ParsedSource): SyntaxNode[] =>
+  source
+    .ofType('ObjectProperty')
+    .filter(
+      (node) =>
+        node.child('key')?.name === 'messages' &&
+        node.parent?.propertyNames.includes('model') === true,
+    )
+
 /** Answers every tool call of a message if the code answers only the first. */
 const answerEveryCall = operator(
   'answer-every-call',
@@ -314,113 +504,76 @@ const answerEveryCall = operator(
       ({ facts }) => facts['isRejected'] === true && /tool/i.test(String(facts['message'])),
     ),
   (source) =>
-    toolAnswers(source).flatMap(({ message: { start } }) =>
+    toolAnswers(source).flatMap(({ message }) =>
       source
         .ofType('VariableDeclarator')
-        .filter(({ around }) => around.some((each) => each.isAround(start)))
+        .filter(({ around }) => around.some((each) => each.isAround(message.start)))
         .flatMap((node): Proposal[] => {
           const first = firstOf(node)
           const declaration = node.parent
           const statements = declaration?.parent?.children('body') ?? []
           const from = statements.findIndex((each) => each === declaration)
-          const to = statements.findIndex((each) => each.isAround(start))
+          const to = statements.findIndex((each) => each.isAround(message.start))
           if (first === undefined || declaration === undefined || from < 0 || to <= from) return []
-          const edit = declaration
-            .replace(`for (const ${first.name.text} of ${first.list.text}) {`)
-            .insert(statements[to]!.end, `\n${declaration.indent}}`)
-          return [{ node: declaration, edit, title: 'Answer every tool call, not only the first,' }]
+          // Statements that end the outer loop stay before the new one.
+          const leaving = statements.findLastIndex(
+            (each, at) => at < to && at > from && leaves(each),
+          )
+          const between = statements.slice(from + 1, leaving + 1)
+          if (between.some(({ type }) => type === 'VariableDeclaration')) return []
+          const start = `for (const ${first.name.text} of ${first.list}) {`
+          const looped = (edit: SourceEdit): SourceEdit =>
+            (leaving < 0
+              ? edit.replace(declaration, start)
+              : edit.insert(statements[leaving + 1]!.start, `${start}\n${declaration.indent}`)
+            ).insert(statements[to]!.end, `\n${declaration.indent}}`)
+          const title = 'Answer every tool call, not only the first,'
+          // Results in blocks belong into one message.
+          const lists = conversationsIn(source)
+          const edit =
+            message.parent?.type === 'ArrayExpression' && lists.length > 0
+              ? source.editWith(RESULTS_AFTER_CALLS, (name) =>
+                  looped(
+                    lists.reduce(
+                      (all, each) =>
+                        all.replace(each, `messages: ${name}(${each.child('value')!.text})`),
+                      source.edit(),
+                    ),
+                  ),
+                )
+              : looped(source.edit())
+          return [{ node: declaration, edit, title }]
         }),
     ),
 )
 
-/** `const [call] = calls` and `const call = calls[0]`. */
+/** True if a statement may end or skip the loop around it. */
+const leaves = (statement: SyntaxNode): boolean =>
+  statement.source
+    .ofType('BreakStatement', 'ContinueStatement', 'ReturnStatement')
+    .some(
+      (node) =>
+        statement.isAround(node.start) &&
+        !node.around.some(
+          (each) => statement.isAround(each.start) && (each.isLoop || each.isFunction),
+        ),
+    )
+
+/** `const [call] = calls`, `const call = calls[0]` and `const call = calls.find(…)`. */
 const firstOf = (
   node: SyntaxNode,
-): { readonly name: SyntaxNode; readonly list: SyntaxNode } | undefined => {
+): { readonly name: SyntaxNode; readonly list: string } | undefined => {
   const id = node.child('id')
   const init = node.child('init')
   if (id === undefined || init === undefined) return undefined
   const [name, ...others] = id.children('elements')
-  if (id.type === 'ArrayPattern' && name && others.length === 0) return { name, list: init }
+  if (id.type === 'ArrayPattern' && name && others.length === 0) return { name, list: init.text }
+  const { callee } = init
+  if (callee?.name === 'find' && callee.object !== undefined)
+    return { name: id, list: `${callee.object.text}.filter(${init.args[0]?.text ?? ''})` }
   const isFirst = init.raw['computed'] === true && init.child('property')?.raw['value'] === 0
-  return isFirst ? { name: id, list: init.object! } : undefined
+  return isFirst ? { name: id, list: init.object!.text } : undefined
 }
-
-// ── Pages ───────────────────────────────────────────────────────────────────
-
-/** Reads every page of a list that a tool of the project returns in pages. */
-const allPages = operator(
-  'all-pages',
-  'tool',
-  (context) =>
-    symptomsOf(context, 'missing-pages').filter(({ facts }) => facts['tool'] !== undefined),
-  (source, { facts, evidence }, { steps }) => {
-    const { tool, marker, list, value } = facts as {
-      readonly [name in 'tool' | 'marker' | 'list']: string
-    } & { readonly value: unknown }
-    const stem = marker.replace(/^(?:next|has)_?/i, '')
-    const declared = [
-      ...steps
-        .flatMap(({ tools }) => tools.filter(({ name }) => name === tool))
-        .flatMap(({ schema }) => Object.keys(recordOf(schema['properties']))),
-      ...source.ofType('ObjectPattern').flatMap(({ propertyNames }) => propertyNames),
-    ].filter((name) => PAGE_ARGUMENT.test(name))
-    const argument = declared.find((name) => isVariantName(name, stem)) ?? declared[0]
-    if (argument === undefined) return []
-    const next =
-      typeof value !== 'boolean'
-        ? `page${accessText(marker)}`
-        : /offset|start|skip/i.test(argument)
-          ? 'all.length'
-          : 'count + 1'
-    const calls = [
-      ...toolAnswers(source).flatMap(({ dispatch: node, isAwaited }) =>
-        node === undefined ? [] : [{ node, isAwaited }],
-      ),
-      ...source
-        .ofType('CallExpression')
-        .filter(({ callee }) => isVariantName(callee?.name ?? '', tool))
-        .map((node) => ({ node, isAwaited: node.parent?.type === 'AwaitExpression' })),
-    ]
-    return calls.flatMap(({ node, isAwaited }): Proposal[] => {
-      const [given, ...others] = node.args
-      if (others.length > 0) return []
-      const args = given === undefined ? 'more' : `{ ...${given.text}, ...more }`
-      const helper = allPagesText({ isAwaited, list, marker, argument, next })
-      const edit = source.editWith(helper, (name) =>
-        node.replace(
-          `${name}((more${source.isTyped ? ': any' : ''}) => ${node.callee!.text}(${args}))`,
-        ),
-      )
-      return [{ node, edit, title: `Read all pages of ${tool}`, why: evidence }]
-    })
-  },
-)
-
-const PAGE_ARGUMENT =
-  /^(?:cursor|page(?:_?(?:token|number))?|offset|after|start|skip|token|continuation(?:_?token)?|next)$/i
-
-const allPagesText = ({
-  isAwaited,
-  list,
-  marker,
-  argument,
-  next,
-}: {
-  readonly [name in 'list' | 'marker' | 'argument' | 'next']: string
-} & { readonly isAwaited: boolean }): string => `
-/** Answers of all pages as one. */
-${isAwaited ? 'async ' : ''}function allPages(load⟨: (more: any) => any⟩)⟨: any⟩ {
-  const first = ${isAwaited ? 'await ' : ''}load({})
-  if (!Array.isArray(first?.${list})) return first
-  const all = [...first.${list}]
-  let page = first
-  for (let count = 1; page.${marker} && count < 1000; count++) {
-    page = ${isAwaited ? 'await ' : ''}load({ ${objectKey(argument)}: ${next} })
-    all.push(...page.${list})
-  }
-  return { ...first, ${objectKey(list)}: all, ${objectKey(marker)}: null }
-}`
 
 export const toolOperators: readonly Operator[] = [
   coerceArguments,
@@ -428,6 +581,6 @@ export const toolOperators: readonly Operator[] = [
   argumentErrorToModel,
   validateToolResult,
   serializeResult,
+  answerSkippedCall,
   answerEveryCall,
-  allPages,
 ]

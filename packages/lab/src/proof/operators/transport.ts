@@ -37,8 +37,21 @@ const honourRetryAfter = operator(
       edit: source.editWith(FETCH_WITH_RETRY, (name) => node.callee!.replace(name)),
       title: 'Wait as long as the server asks, then retry,',
     }))
+    const clients = retriesOfClients(source, symptom, context)
+    // Any other client, whose errors have the answer.
+    const others = source
+      .ofType('AwaitExpression')
+      .filter((node) => found?.source === source && node.isAround(found.offset) && node.canAwait)
+      .slice(-1)
+      .map((node) => ({
+        node,
+        edit: source.editWith(WITH_RETRY, (name) =>
+          node.child('argument')!.wrap(`${name}(() => `, ')'),
+        ),
+        title: 'Wait as long as the server asks, then retry,',
+      }))
     const why = `${symptom.evidence} The agent gave up instead of waiting.`
-    return [...retriesOfClients(source, symptom, context), ...fetches].map((each) => ({
+    return [...clients, ...fetches, ...(fetches.length > 0 ? [] : others)].map((each) => ({
       ...each,
       why,
     }))
@@ -109,9 +122,29 @@ async function fetchWithRetry(input⟨: string | URL | Request⟩, init⟨?: Req
     const isTransient = response.status === 429 || response.status >= 500
     if (!isTransient || attempt === 4) return response
     await response.body?.cancel()
-    const seconds = Number(response.headers.get('retry-after'))
-    const waitMs = seconds > 0 ? seconds * 1000 : 250 * 2 ** attempt
+    const after = response.headers.get('retry-after') ?? ''
+    const askedMs = Number(after) * 1000 || Date.parse(after) - Date.now()
+    const waitMs = askedMs > 0 ? askedMs : 250 * 2 ** attempt
     await new Promise((resolve) => setTimeout(resolve, waitMs))
+  }
+}`
+
+const WITH_RETRY = `
+/** Retries after a rate limit or a server error, with the delay that the server asks for. */
+async function withRetry⟨<Result>⟩(call⟨: () => Promise<Result>⟩)⟨: Promise<Result>⟩ {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await call()
+    } catch (error⟨: any⟩) {
+      const response = error.response ?? error
+      const status = error.status ?? error.statusCode ?? response.status ?? response.statusCode
+      if (attempt === 4 || (status !== 429 && !(status >= 500))) throw error
+      const headers = response.headers ?? error.responseHeaders ?? {}
+      const after = (typeof headers.get === 'function' ? headers.get('retry-after') : headers['retry-after']) ?? ''
+      const askedMs = Number(after) * 1000 || Date.parse(after) - Date.now()
+      const waitMs = askedMs > 0 ? askedMs : 250 * 2 ** attempt
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+    }
   }
 }`
 
@@ -121,12 +154,14 @@ const TIMEOUT_MS = 60_000
 
 /** Raises time limits above the duration of the recorded answer, also in expressions. */
 const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, { facts }) => {
+  const timers = source
+    .calls('setTimeout')
+    .filter(({ text }) => /abort|reject/i.test(text) || source.calls('Promise.race').length > 0)
   const calls = [
     ...source.calls('AbortSignal.timeout').map(({ args }) => args[0]),
-    ...source
-      .calls('setTimeout')
-      .filter(({ text }) => /abort|reject/i.test(text))
-      .map(({ args }) => args[1]),
+    ...timers.map(
+      ({ args }) => args.find((each) => !each.isFunction && numbersOf(each).length > 0) ?? args[1],
+    ),
   ]
     .map((node) => (node?.type === 'Identifier' ? (source.constant(node.name) ?? node) : node))
     .flatMap((node) => (node === undefined ? [] : [{ node, isMs: true }]))
@@ -151,6 +186,11 @@ const raiseTimeout = operator('raise-timeout', 'transport', 'timeout', (source, 
       ? `Raise the time limit from ${node.text} to ${raised.replaceAll('_', '')}`
       : `Raise the time limit \`${node.text}\` to at least ${raised.replaceAll('_', '')}`
     const edit = node.replace(isPlain ? raised : `Math.max(${raised}, ${node.text})`)
+    // A timer that nobody clears would keep the program running.
+    if (!/clearTimeout|unref/.test(source.text))
+      for (const { args, end } of timers)
+        if (args.some((each) => each === node || source.constant(each.name) === node))
+          edit.insert(end, '.unref()')
     return [{ node, edit, title }]
   })
 })

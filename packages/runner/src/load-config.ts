@@ -3,11 +3,11 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { declareRuleFile, type RedactRule } from '@retake/engine/runs'
 import { defined } from '@retake/tape'
-import { cliErrors } from '../errors.js'
-import type { OracleSource } from './oracle-source.js'
-import { checkConfig, type RetakeConfig } from './check-config.js'
-import { DEFAULTS, useProject } from './define-config.js'
-import { findConfig } from './find-config.js'
+import { cliErrors } from './errors.js'
+import type { OracleSource } from './config/oracle-source.js'
+import { checkConfig, type RetakeConfig } from './config/check-config.js'
+import { DEFAULTS, useProject } from './config/define-config.js'
+import { findConfig } from './config/find-config.js'
 
 /** Loads the configuration of a folder's project, if any, for the rest of this process. */
 export async function loadConfig(from: string): Promise<void> {
@@ -84,7 +84,7 @@ export async function importDefault(file: string): Promise<unknown> {
   const { isInstalled, uninstall } = await import('@retake/engine')
   const wasInstalled = isInstalled()
   try {
-    if (/\.[cm]?ts$/.test(file)) await import('../typescript/typescript-loader.js')
+    if (/\.[cm]?ts$/.test(file)) await import('./typescript/typescript-loader.js')
     const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
     return module.default
   } finally {
