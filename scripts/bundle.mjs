@@ -59,7 +59,7 @@ const entries = {
     'packages/runner/src/runs/index.ts',
     'packages/runner/src/sandbox/index.ts',
     'packages/runner/src/sources/index.ts',
-    'packages/runner/src/sources/keep-code.ts',
+    'packages/runner/src/keep-code.ts',
     'packages/runner/src/temporary-folder.ts',
     'packages/runner/src/terminal/index.ts',
     'packages/runner/src/tests/index.ts',
