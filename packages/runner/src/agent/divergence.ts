@@ -3,7 +3,7 @@ import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { Consequence, NotCaptured, Tape } from '@retake/tape'
 import { hasRecordedCode } from '../sources/source-store.js'
-import { changedSources, packageChanges, packageChangeText } from './source-code.js'
+import { changedSources, packageChanges, packageChangeText } from '../sources/source-code.js'
 import {
   fromHere,
   type Look,

@@ -10,7 +10,7 @@ import {
   packageChanges,
   packageChangeText,
   readCode,
-} from '../agent/source-code.js'
+} from './source-code.js'
 import { cliErrors } from '../errors.js'
 import { cutTo, type Look, printable, type Style } from '../terminal/terminal.js'
 import { filesOfCode, recordedSources } from './source-store.js'

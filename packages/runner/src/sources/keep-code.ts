@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { reason } from '@retake/engine/errors'
 import path from 'node:path'
-import { entryOf, readCode } from '../agent/source-code.js'
+import { entryOf, readCode } from './source-code.js'
 import { fromHere, painter } from '../terminal/terminal.js'
 import { CONTENT_BYTES_MAX, filesOfCode, FRESH_MS, shaOf, SourceStore } from './source-store.js'
 

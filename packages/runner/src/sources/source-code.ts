@@ -9,7 +9,7 @@ import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
 import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
-import { CONTENT_BYTES_MAX, shaOf } from '../sources/source-store.js'
+import { CONTENT_BYTES_MAX, shaOf } from './source-store.js'
 
 /** Specifiers of `import … from`, `export … from`, `import()`, `require()`, and their `resolve()`. */
 const IMPORT =
