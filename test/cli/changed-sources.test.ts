@@ -142,7 +142,7 @@ test('damaged or missing sources are not used, and said', async () => {
   writeFileSync(join(store, file ?? ''), 'something else')
   EDITS['another prompt']?.(folder)
   const refused = await retake(['replay', 'last', '--code', 'recorded'])
-  expect(refused.stderr).toContain('CODE_NOT_KEPT')
+  expect(refused.stderr).toContain('CODE_NOT_STORED')
   expect(refused.code).toBe(1)
   const { stderr } = await retake(['replay', 'last'])
   expect(stderr).not.toContain('--code recorded')

@@ -53,10 +53,10 @@ async function codeOf(
   try {
     const entry = entryOfAgent(options, agent)
     if (entry === undefined) return undefined
-    const { keepCodeOfFunction } = await import('@retake/runner/keep-code')
+    const { storeCodeOfFunction } = await import('@retake/runner/store-code')
     const { dir = project().runs ?? path.join('.retake', 'runs'), file } = options
     const folder = file === undefined ? dir : path.dirname(file)
-    return outsideRuns(() => keepCodeOfFunction(entry, folder))
+    return outsideRuns(() => storeCodeOfFunction(entry, folder))
   } catch {
     return undefined
   }

@@ -49,7 +49,7 @@ export interface FunctionCall {
 
 /** Reads the code of a child program, and keeps it beside the runs. */
 export interface CodeModule {
-  readonly keepCodeOfChild: (entry: string, tape: string) => RecordedCode | undefined
+  readonly storeCodeOfChild: (entry: string, tape: string) => RecordedCode | undefined
 }
 
 export interface RecordTask {

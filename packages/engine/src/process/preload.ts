@@ -45,8 +45,8 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
 async function withCode<T extends RecordTask>(task: T): Promise<T> {
   if (task.startedBy === undefined || task.childCode === undefined) return task
   try {
-    const { keepCodeOfChild } = (await import(task.childCode)) as CodeModule
-    const code = keepCodeOfChild(path.resolve(task.entry), task.tape)
+    const { storeCodeOfChild } = (await import(task.childCode)) as CodeModule
+    const code = storeCodeOfChild(path.resolve(task.entry), task.tape)
     return code === undefined ? task : { ...task, code }
   } catch {
     return task

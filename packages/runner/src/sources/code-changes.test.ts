@@ -5,7 +5,7 @@ import type { Tape } from '@retake/tape'
 import { expect, onTestFinished, test } from 'vitest'
 import { PLAIN_LOOK } from '../terminal/terminal.js'
 import { codeChangeLines, codeChanges } from './code-changes.js'
-import { keepCode } from './keep-code.js'
+import { storeCode } from './store-code.js'
 
 /** A project whose files can be changed, and recorded as a run. */
 function project(files: Readonly<Record<string, string | undefined>>) {
@@ -22,7 +22,7 @@ function project(files: Readonly<Record<string, string | undefined>>) {
   write(files)
   const record = (node = process.version): Tape => {
     const runs = path.join(folder, '.retake/runs')
-    const code = keepCode(path.join(folder, 'agent.mjs'), folder, runs)
+    const code = storeCode(path.join(folder, 'agent.mjs'), folder, runs)
     const tape = {
       path: path.join(runs, 'a.tape'),
       run: { id: 'a', scope: 'process', node },

@@ -86,7 +86,7 @@ export const hasCodeChanges = ({ files, packages, node }: CodeChanges): boolean 
 function recordedSide(tape: Tape): Side {
   const { details, run } = tape
   const { code, cwd = '.' } = details
-  if (code === undefined) throw cliErrors.CODE_NOT_KEPT(run.id)
+  if (code === undefined) throw cliErrors.CODE_NOT_STORED(run.id)
   rememberHidden(tape)
   const contents = new Map(recordedSources(tape))
   return { code, node: run.node, content: (file) => contents.get(path.resolve(cwd, file)) }

@@ -1,6 +1,6 @@
 export { codeChangeLines, codeChanges, type CodeChanges, hasCodeChanges } from './code-changes.js'
 export { changedText, codeToShow } from './code-to-show.js'
-export { keepCode } from './keep-code.js'
+export { storeCode } from './store-code.js'
 export { RecordedCode, sourceFile } from './recorded-code.js'
 export { filesOfCode, recordedSources, SourceStore } from './source-store.js'
 export { removeUnusedSources } from './unused-sources.js'

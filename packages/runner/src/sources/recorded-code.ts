@@ -123,7 +123,7 @@ export class RecordedCode implements Disposable {
   /** Throws if not all of the code was kept. */
   static required(tape: Tape): RecordedCode {
     const code = RecordedCode.of(tape)
-    if (code === undefined) throw cliErrors.CODE_NOT_KEPT(tape.run.id)
+    if (code === undefined) throw cliErrors.CODE_NOT_STORED(tape.run.id)
     return code
   }
 

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { TapeWriter } from '@retake/tape/node'
-import { keepCode, keepCodeOfFunction } from './keep-code.js'
+import { storeCode, storeCodeOfFunction } from './store-code.js'
 import { shaOf, SourceStore } from './source-store.js'
 import { removeUnusedSources } from './unused-sources.js'
 
@@ -153,19 +153,19 @@ test('functions keep their code once per process, and again where it is missing'
   const agent = path.join(folder, 'agent.mjs')
   writeFileSync(agent, 'export const handle = 1')
   const runs = path.join(folder, '.retake/runs')
-  const code = keepCodeOfFunction('agent.mjs#handle', runs)
+  const code = storeCodeOfFunction('agent.mjs#handle', runs)
   writeFileSync(agent, 'export const handle = 2')
-  expect(keepCodeOfFunction('agent.mjs#handle', runs)).toBe(code)
+  expect(storeCodeOfFunction('agent.mjs#handle', runs)).toBe(code)
   const elsewhere = path.join(folder, 'tenant')
-  expect(keepCodeOfFunction('agent.mjs#handle', elsewhere)).toBe(code)
+  expect(storeCodeOfFunction('agent.mjs#handle', elsewhere)).toBe(code)
   const sha = code?.files['agent.mjs'] ?? ''
   const text = 'export const handle = 1'
   expect(SourceStore.besideRuns(elsewhere).read(sha)?.toString()).toBe(text)
   rmSync(path.join(folder, '.retake'), { recursive: true })
   vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 40 * 60 * 1000)
-  expect(keepCodeOfFunction('agent.mjs#handle', runs)).toBe(code)
+  expect(storeCodeOfFunction('agent.mjs#handle', runs)).toBe(code)
   expect(SourceStore.besideRuns(runs).read(sha)?.toString()).toBe(text)
-  expect(keepCodeOfFunction('missing.mjs#handle', runs)).toBeUndefined()
+  expect(storeCodeOfFunction('missing.mjs#handle', runs)).toBeUndefined()
 })
 
 test('a store that cannot be written and a file that is too large are said once', () => {
@@ -176,7 +176,7 @@ test('a store that cannot be written and a file that is too large are said once'
   writeFileSync(path.join(folder, 'agent.mjs'), `import './bundle.js'`)
   writeFileSync(path.join(folder, 'bundle.js'), Buffer.alloc(16 * 1024 * 1024 + 1))
   const lines = linesOfError()
-  const codes = [1, 2].map(() => keepCode(path.join(folder, 'agent.mjs'), folder, runs))
+  const codes = [1, 2].map(() => storeCode(path.join(folder, 'agent.mjs'), folder, runs))
   expect(codes.map(({ files }) => Object.keys(files))).toEqual([['agent.mjs'], ['agent.mjs']])
   expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1)
   expect(lines.filter((line) => /bundle\.js.*larger than 16/.test(line))).toHaveLength(1)

@@ -12,14 +12,14 @@ import { CONTENT_BYTES_MAX, filesOfCode, FRESH_MS, shaOf, SourceStore } from './
  * Reads the code of a program that is about to run, and keeps its contents beside the runs. If that
  * is impossible, says so on stderr, and the run is recorded with digests only.
  */
-export function keepCode(entry: string, cwd: string, runsFolder: string): RecordedCode {
+export function storeCode(entry: string, cwd: string, runsFolder: string): RecordedCode {
   const { code, contents, tooLarge } = readCode(entry, cwd)
   const store = SourceStore.besideRuns(runsFolder)
   if (tooLarge.length > 0)
     warn(
       `${tooLarge.map(fromHere).join(', ')}: larger than ${bytesText(CONTENT_BYTES_MAX)}, so this code is not kept with the run`,
     )
-  keepIn(store, contents)
+  storeIn(store, contents)
   return code
 }
 
@@ -31,7 +31,7 @@ const warn = (text: string): void => {
 }
 
 /** For a recorded child process, whose output the agent reads: reports no problems. */
-export function keepCodeOfChild(entry: string, tape: string): RecordedCode | undefined {
+export function storeCodeOfChild(entry: string, tape: string): RecordedCode | undefined {
   const { code, contents } = readCode(entry)
   if (Object.keys(code.files).length === 0) return undefined
   attempt(() => SourceStore.besideRuns(path.dirname(tape)).keep(contents))
@@ -41,20 +41,20 @@ export function keepCodeOfChild(entry: string, tape: string): RecordedCode | und
 interface FunctionCode {
   readonly code: RecordedCode
   /** Stores that have its contents, by the folder of the runs, and when that was ensured. */
-  readonly stores: Map<string, { readonly store: SourceStore; keptAt: number }>
+  readonly stores: Map<string, { readonly store: SourceStore; storedAt: number }>
 }
 
 /** By entry and working directory. */
 const functionCode = new Map<string, FunctionCode>()
 
 /**
- * `keepCode` for runs of `record()`, such as those of a server. The code is read once, when the
+ * `storeCode` for runs of `record()`, such as those of a server. The code is read once, when the
  * first run of this process begins. Undefined if the module does not exist.
  *
  * Not promised: if a file is saved between the start of the process and its first run, the saved
  * text is kept, although the process may have loaded an older one.
  */
-export function keepCodeOfFunction(entry: string, runsFolder: string): RecordedCode | undefined {
+export function storeCodeOfFunction(entry: string, runsFolder: string): RecordedCode | undefined {
   const cwd = process.cwd()
   const key = `${entry}\0${cwd}`
   const folder = path.resolve(runsFolder)
@@ -63,18 +63,18 @@ export function keepCodeOfFunction(entry: string, runsFolder: string): RecordedC
     const file = entry.startsWith('file:')
       ? fileURLToPath(entry)
       : entryOf({ run: { scope: 'function' }, details: { entry } })?.file
-    const code = keepCode(path.resolve(file ?? entry), cwd, folder)
+    const code = storeCode(path.resolve(file ?? entry), cwd, folder)
     const store = SourceStore.besideRuns(folder)
-    known = { code, stores: new Map([[folder, { store, keptAt: Date.now() }]]) }
+    known = { code, stores: new Map([[folder, { store, storedAt: Date.now() }]]) }
     functionCode.set(key, known)
   }
   const { code, stores } = known
-  const kept = stores.get(folder)
+  const stored = stores.get(folder)
   // By then, `retake rm` may have removed all runs with this code.
-  if (kept === undefined || Date.now() - kept.keptAt > FRESH_MS / 2) {
+  if (stored === undefined || Date.now() - stored.storedAt > FRESH_MS / 2) {
     const store = SourceStore.besideRuns(folder)
-    keepIn(store, contentsOf(known, cwd))
-    stores.set(folder, { store, keptAt: Date.now() })
+    storeIn(store, contentsOf(known, cwd))
+    stores.set(folder, { store, storedAt: Date.now() })
   }
   return Object.keys(code.files).length === 0 ? undefined : code
 }
@@ -93,7 +93,7 @@ function contentsOf({ code, stores }: FunctionCode, cwd: string): Map<string, Bu
   return contents
 }
 
-function keepIn(store: SourceStore, contents: ReadonlyMap<string, Buffer>): void {
+function storeIn(store: SourceStore, contents: ReadonlyMap<string, Buffer>): void {
   try {
     store.keep(contents)
   } catch (error) {
