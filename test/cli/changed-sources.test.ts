@@ -243,3 +243,43 @@ parentPort.postMessage('hello')`,
   expect(replayed.stderr).toContain('changed since: sub/word.mjs')
   expect(replayed.code).toBe(0)
 })
+
+test('a changed package is named, and --install replays with that of the recorded lock file', async () => {
+  const manifest = (version: string) =>
+    JSON.stringify({ name: 'dep', version, type: 'module', main: 'index.js' })
+  const tarball = 'file:dep-1.0.0.tgz'
+  const root = { name: 'p', dependencies: { dep: tarball } }
+  const { folder, retake } = await folderWith({
+    'agent.mjs': `import { word } from 'dep'\nconsole.log(word, Math.random())`,
+    'package.json': JSON.stringify({ ...root, scripts: { postinstall: 'echo > installed' } }),
+    'package-lock.json': JSON.stringify({
+      name: 'p',
+      lockfileVersion: 3,
+      packages: { '': root, 'node_modules/dep': { version: '1.0.0', resolved: tarball } },
+    }),
+    'package/package.json': manifest('1.0.0'),
+    'package/index.js': `export const word = 'one'`,
+    'node_modules/dep/package.json': manifest('1.0.0'),
+    'node_modules/dep/index.js': `export const word = 'one'`,
+  })
+  await run('tar', ['-czf', 'dep-1.0.0.tgz', 'package'], folder)
+  await retake(['record', 'agent.mjs'])
+  const installed = join(folder, 'node_modules/dep')
+  writeFileSync(join(installed, 'package.json'), manifest('2.0.0'))
+  writeFileSync(join(installed, 'index.js'), `export const word = 'two'`)
+  const { stderr } = await retake(['replay', 'last', '--code', 'recorded'])
+  expect(stderr).toContain('Changed since the recording: dep 1.0.0 → 2.0.0.')
+  expect(stderr).toContain('--code recorded --install')
+  const changes = await retake(['diff', 'last', '--code'])
+  expect(changes.stdout).toMatch(/^Changed: 1 package\n[^]*\npackages\n {2}dep 1\.0\.0 → 2\.0\.0\n/)
+  const offline = { env: { npm_config_offline: 'true' } }
+  const replayed = await retake(['replay', 'last', '--code', 'recorded', '--install'], offline)
+  expect(replayed.stderr).toContain('identical')
+  expect(replayed.code).toBe(0)
+  expect(readFileSync(join(installed, 'index.js'), 'utf8')).toContain('two')
+  expect(readdirSync(folder)).not.toContain('installed')
+  rmSync(join(folder, 'dep-1.0.0.tgz'))
+  const failed = await retake(['replay', 'last', '--code', 'recorded', '--install'], offline)
+  expect(failed.stderr).toContain('PACKAGES_NOT_INSTALLED')
+  expect(failed.code).toBe(1)
+})

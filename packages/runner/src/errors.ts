@@ -132,6 +132,11 @@ export const cliErrors = errorTable({
     'Its tape names no code, or contents are missing or damaged in `.retake/sources`.',
     'Check out the commit of the recording, and replay it with that code.',
   ],
+  PACKAGES_NOT_INSTALLED: (why: string) => [
+    'The recorded packages cannot be installed.',
+    why,
+    'Replay without --install to use the packages that are installed.',
+  ],
   RUN_HAS_BRANCHES: (id: string, branches: readonly string[]) => [
     `Run ${id} is not removed.`,
     `Its branches share its events and cannot be read without it: ${listed(branches)}.`,

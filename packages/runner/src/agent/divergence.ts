@@ -193,7 +193,9 @@ export function divergenceAdvice(
         again === recordCommand(tape) &&
         `\`retake rerun ${runName(tape)}\` runs the changed code.`,
       hasRecordedCode(tape) &&
-        `\`retake replay ${runName(tape)} --code recorded\` runs the code of this recording.`,
+        (isRecordedCode
+          ? `\`retake replay ${runName(tape)} --code recorded --install\` also installs its packages.`
+          : `\`retake replay ${runName(tape)} --code recorded\` runs the code of this recording.`),
     )
   if (node !== process.version)
     return [

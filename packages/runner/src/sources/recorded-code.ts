@@ -17,6 +17,7 @@ import { attempt, type Tape } from '@retake/tape/format'
 import { changedSources, entryOf, movedHere } from './source-code.js'
 import { cliErrors } from '../errors.js'
 import { foldersUp } from '../package-root.js'
+import { installPackages, type RecordedPackages, recordedPackages } from './install-packages.js'
 import { recordedSources } from './source-store.js'
 
 /**
@@ -26,7 +27,7 @@ import { recordedSources } from './source-store.js'
  * it is disposed, or when this process ends.
  *
  * Not promised: files that the program loads by a computed name are today's, and so are installed
- * packages.
+ * packages, unless those of the recorded lock file are installed into the copy.
  */
 export class RecordedCode implements Disposable {
   readonly #folder: string
@@ -39,6 +40,7 @@ export class RecordedCode implements Disposable {
     top: string,
     contents: ReadonlyMap<string, Buffer>,
     readonly changed: readonly string[],
+    packages?: RecordedPackages,
   ) {
     const { cwd = '.' } = tape.details
     const today = movedHere(tape)?.current ?? cwd
@@ -88,6 +90,7 @@ export class RecordedCode implements Disposable {
       }
     }
     this.root = { recorded: top, current: copy }
+    if (packages) installPackages(packages, inCopy(packages.folder))
   }
 
   /** Undefined if the code is today's, or if not all of it was kept. */
@@ -98,7 +101,11 @@ export class RecordedCode implements Disposable {
   }
 
   /** Undefined if not all of the code was kept. */
-  static of(tape: Tape, changed = changedSources(tape)): RecordedCode | undefined {
+  static of(
+    tape: Tape,
+    changed = changedSources(tape),
+    { installs = false } = {},
+  ): RecordedCode | undefined {
     if (entryOf(tape) === undefined) return undefined
     const contents = new Map<string, Buffer>()
     for (const [file, content] of recordedSources(tape)) {
@@ -110,7 +117,13 @@ export class RecordedCode implements Disposable {
       ...[...contents.keys()].map((file) => path.dirname(file)),
     ])
     if (contents.size === 0 || top === path.parse(top).root) return undefined
-    const code = new RecordedCode(tape, top, contents, changed)
+    const code = new RecordedCode(
+      tape,
+      top,
+      contents,
+      changed,
+      installs ? recordedPackages(tape, contents) : undefined,
+    )
     const { file } = entryOf(tape) ?? { file: '' }
     const entry = path.resolve(tape.details.cwd ?? '.', file)
     // An entry in a folder elsewhere, or behind a link that is gone, would be today's.
@@ -120,9 +133,9 @@ export class RecordedCode implements Disposable {
     return undefined
   }
 
-  /** Throws if not all of the code was kept. */
-  static required(tape: Tape): RecordedCode {
-    const code = RecordedCode.of(tape)
+  /** Throws if not all of the code was kept. `installs`: with the packages of its lock file. */
+  static required(tape: Tape, options?: { readonly installs: boolean }): RecordedCode {
+    const code = RecordedCode.of(tape, undefined, options)
     if (code === undefined) throw cliErrors.CODE_NOT_STORED(tape.run.id)
     return code
   }

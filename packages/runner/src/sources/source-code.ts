@@ -75,6 +75,11 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
     }
     if (++count >= FILES_MAX) break
   }
+  // Without their contents, so this code is not run again, rather than with today's file.
+  for (const file of tooLarge) {
+    const sha = shaOfFile(file)
+    if (sha !== undefined) files[path.relative(cwd, file)] = sha
+  }
   const settings: Record<string, string> = {}
   const addSetting = (file: string): void => {
     const name = path.relative(cwd, file)
@@ -273,6 +278,8 @@ const leavesOf = (value: unknown): string[] =>
 const isFile = (file: string): boolean =>
   attempt(() => statSync(file, { throwIfNoEntry: false })?.isFile()) === true
 
+const shaOfFile = (file: string): string | undefined => attempt(() => shaOf(readFileSync(file)))
+
 const contentOf = (file: string, tooLarge: string[] = []): Buffer | undefined =>
   attempt(() => {
     const found = statSync(file, { throwIfNoEntry: false })
@@ -329,10 +336,7 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   if (code !== undefined)
     return [...Object.entries(code.files), ...mappedSources(code)]
       .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
-      .filter(({ file, sha }) => {
-        const bytes = contentOf(file)
-        return bytes === undefined || shaOf(bytes) !== sha
-      })
+      .filter(({ file, sha }) => shaOfFile(file) !== sha)
       .map(({ file }) => file)
   const { startedAt } = tape.run
   return sourceFiles(tape).filter((file) => {

@@ -177,7 +177,10 @@ test('a store that cannot be written and a file that is too large are said once'
   writeFileSync(path.join(folder, 'bundle.js'), Buffer.alloc(16 * 1024 * 1024 + 1))
   const lines = linesOfError()
   const codes = [1, 2].map(() => storeCode(path.join(folder, 'agent.mjs'), folder, runs))
-  expect(codes.map(({ files }) => Object.keys(files))).toEqual([['agent.mjs'], ['agent.mjs']])
+  expect(codes.map(({ files }) => Object.keys(files))).toEqual([
+    ['agent.mjs', 'bundle.js'],
+    ['agent.mjs', 'bundle.js'],
+  ])
   expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1)
   expect(lines.filter((line) => /bundle\.js.*larger than 16/.test(line))).toHaveLength(1)
 })
