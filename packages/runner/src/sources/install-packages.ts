@@ -21,9 +21,10 @@ const INSTALLERS: Readonly<Record<string, (lock: string) => Installer>> = {
   'pnpm-lock.yaml': () => ({ command: 'pnpm', args: ['install', '--frozen-lockfile', ...FLAGS] }),
   'yarn.lock': (lock) => ({
     command: 'yarn',
-    args: lock.includes('# yarn lockfile v1')
-      ? ['install', '--frozen-lockfile', ...FLAGS]
-      : ['install', '--immutable', '--mode=skip-build'],
+    // Yarn 1 wrote no such entry.
+    args: lock.includes('__metadata:')
+      ? ['install', '--immutable', '--mode=skip-build']
+      : ['install', '--frozen-lockfile', ...FLAGS],
   }),
   'bun.lock': () => ({ command: 'bun', args: ['install', '--frozen-lockfile', FLAGS[0]] }),
 }
