@@ -59,6 +59,7 @@ const entries = {
     'packages/runner/src/runs/index.ts',
     'packages/runner/src/sandbox/index.ts',
     'packages/runner/src/sources/index.ts',
+    'packages/runner/src/store-code.ts',
     'packages/runner/src/temporary-folder.ts',
     'packages/runner/src/terminal/index.ts',
     'packages/runner/src/tests/index.ts',
@@ -153,6 +154,8 @@ const groups = {
     // What the library needs, without the command line.
     { name: 'project', test: /[\\/]config[\\/](?:define|find)-config\.ts$/, priority: 5 },
     { name: 'errors', test: /[\\/]runner[\\/]src[\\/]errors\.ts$/, priority: 4 },
+    // What a function run needs of it.
+    { name: 'code', test: /[\\/]sources[\\/]store-code\.ts$/, priority: 3.5 },
     { name: 'verb', test: /[\\/]command-line[\\/]verb\.ts$/, priority: 3 },
     { name: 'agent', test: /[\\/]agent[\\/]record-agent\.ts$/, priority: 2 },
     { name: 'summary', test: /[\\/]agent[\\/]recording-summary\.ts$/, priority: 1 },

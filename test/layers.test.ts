@@ -246,7 +246,7 @@ test.each(kernelFolders)('%s imports only itself', (folder) => {
 /** Folders of `runner` that import only those before them, as its README says. */
 const runnerFolders = [
   ['terminal', 'sandbox', 'typescript'],
-  ['config'],
+  ['config', 'sources'],
   ['runs'],
   ['command-line', 'privacy'],
   ['agent'],

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../support/run-retake.mjs'
@@ -171,6 +171,8 @@ test('mistakes are errors, and runs that cannot be replayed are listed', async (
     skipped: [{ run: 'broken' }],
   })
   await writeFile(join(folder, 'agent.mjs'), "console.log('y')\n")
-  const changed = await retake('debug', 'eval', '--all', '--at', 'agent.mjs:1', '1', '--json')
-  expect(changed.stdout).toContain("today's code differs")
+  const evaluate = () => retake('debug', 'eval', '--all', '--at', 'agent.mjs:1', '1', '--json')
+  expect((await evaluate()).stdout).not.toContain("today's code differs")
+  await rm(join(folder, '.retake/sources'), { recursive: true })
+  expect((await evaluate()).stdout).toContain("today's code differs")
 })

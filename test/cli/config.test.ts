@@ -76,6 +76,9 @@ export default config`,
   expect((await retake(['branches', ids[0] ?? ''])).stdout).toContain('$')
 })
 
+const tapesIn = async (folder: string) =>
+  (await readdir(folder)).filter((name) => name.endsWith('.tape'))
+
 test('a price for one provider applies only there, and options override the config', async () => {
   soakOnly()
   const workspace = await folderWith({
@@ -88,12 +91,12 @@ test('a price for one provider applies only there, and options override the conf
   const { retake, folder } = workspace
   const server = await startModel()
   await retake(['record', 'agent.mjs'], { env: server.env })
-  expect(await readdir(join(folder, 'tapes'))).toHaveLength(1)
+  expect(await tapesIn(join(folder, 'tapes'))).toHaveLength(1)
   expect((await retake(['show', 'last'])).stdout).toContain('cost unknown')
   const recorded = await retake(['record', '--dir', 'elsewhere', 'agent.mjs'], { env: server.env })
   expect(recorded.code).toBe(0)
-  expect(await readdir(join(folder, 'elsewhere'))).toHaveLength(1)
-  expect(await readdir(join(folder, 'tapes'))).toHaveLength(1)
+  expect(await tapesIn(join(folder, 'elsewhere'))).toHaveLength(1)
+  expect(await tapesIn(join(folder, 'tapes'))).toHaveLength(1)
   expect((await retake(['list', '--dir', 'elsewhere'])).stdout).toContain('agent')
 })
 
@@ -118,14 +121,14 @@ test('the config is looked up from the working folder to the project root, and n
   expect(await whereTapesAre()).toEqual([expect.stringMatching(/^project\/src\/deep\/\.retake/)])
   await writeFile(join(folder, 'package.json'), '{}')
   await record()
-  expect(await readdir(join(folder, 'far'))).toHaveLength(1)
+  expect(await tapesIn(join(folder, 'far'))).toHaveLength(1)
   await mkdir(join(folder, 'project', '.git'))
   await writeFile(join(folder, 'project', 'retake.config.js'), 'module.exports = { runs: "near" }')
   await record()
-  expect(await readdir(join(folder, 'project', 'near'))).toHaveLength(1)
+  expect(await tapesIn(join(folder, 'project', 'near'))).toHaveLength(1)
   await rename(join(folder, 'project', 'retake.config.js'), join(folder, 'project', 'other.js'))
   await record()
-  expect(await readdir(join(folder, 'far'))).toHaveLength(1)
+  expect(await tapesIn(join(folder, 'far'))).toHaveLength(1)
 })
 
 test('a config with a mistake is refused with its path and a suggestion', async () => {

@@ -65,6 +65,7 @@ export type { MovedRoot } from './player/moved-tape.js'
 export { eachWithin, scopesFrom, within } from './library/framework-scopes.js'
 export {
   defineAgent,
+  entryOfAgent,
   record,
   runOfError,
   type RecordedRun,

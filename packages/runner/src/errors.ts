@@ -127,10 +127,15 @@ export const cliErrors = errorTable({
     'A tag starts with a letter or digit, and has at most 100 letters, digits or . _ : / @ -.',
     'Write it as `+tag` to add or `-tag` to remove it.',
   ],
-  CODE_NOT_KEPT: (id: string) => [
+  CODE_NOT_STORED: (id: string) => [
     `The code of run ${id} is not available.`,
     'Its tape names no code, or contents are missing or damaged in `.retake/sources`.',
     'Check out the commit of the recording, and replay it with that code.',
+  ],
+  PACKAGES_NOT_INSTALLED: (why: string) => [
+    'The recorded packages cannot be installed.',
+    why,
+    'Replay without --install to use the packages that are installed.',
   ],
   RUN_HAS_BRANCHES: (id: string, branches: readonly string[]) => [
     `Run ${id} is not removed.`,

@@ -9,7 +9,7 @@ import { cliErrors } from './errors.js'
 import { RunStore } from './runs/run-store.js'
 import { lookOf } from './terminal/terminal.js'
 import { replayReceipt } from './agent/replay-agent.js'
-import { fileHere, movedHere } from './agent/source-code.js'
+import { fileHere, movedHere } from './sources/source-code.js'
 
 /** Package managers start programs and are not the recorded program. */
 const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/

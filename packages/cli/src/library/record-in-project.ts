@@ -1,6 +1,7 @@
 import {
   currentSession,
   declarePureAddons,
+  entryOfAgent,
   install,
   outsideRuns,
   record,
@@ -8,6 +9,8 @@ import {
   type RecordResult,
   runOfError,
 } from '@retake/engine'
+import path from 'node:path'
+import type { RecordedCode } from '@retake/tape'
 import { project } from '@retake/runner/config'
 
 let config: Promise<void> | undefined
@@ -27,6 +30,7 @@ export async function recordInProject<T, O extends RecordOptions>(
   await readProject()
   const { runs, seal, recording } = project()
   const hasFolder = options?.dir !== undefined || options?.file !== undefined
+  const code = await codeOf(options, agent)
   const recorded = record(
     {
       ...(seal.sign !== undefined && { sign: seal.sign }),
@@ -35,9 +39,27 @@ export async function recordInProject<T, O extends RecordOptions>(
       ...options,
     },
     agent,
+    code,
   )
   void pushWhenDone(recorded)
   return recorded
+}
+
+/** Read once per process and entry. `record()` reports wrong options. */
+async function codeOf(
+  options: RecordOptions,
+  agent: (input: never) => unknown,
+): Promise<RecordedCode | undefined> {
+  try {
+    const entry = entryOfAgent(options, agent)
+    if (entry === undefined) return undefined
+    const { storeCodeOfFunction } = await import('@retake/runner/store-code')
+    const { dir = project().runs ?? path.join('.retake', 'runs'), file } = options
+    const folder = file === undefined ? dir : path.dirname(file)
+    return outsideRuns(() => storeCodeOfFunction(entry, folder))
+  } catch {
+    return undefined
+  }
 }
 
 /** The agent neither waits for the server nor sees its errors. */

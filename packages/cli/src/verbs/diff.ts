@@ -1,4 +1,4 @@
-import { parseChoice, DIR_OPTION, type Verb } from '@retake/runner/command-line'
+import { parseChoice, DIR_OPTION, usageError, type Verb } from '@retake/runner/command-line'
 import { DIFF_AREAS, diffRuns, type RunDiff } from '@retake/tape/diff'
 import { openTape } from '@retake/tape/node'
 import { comparisonLines, sharedDescent, stepDiffLines } from '@retake/runner/terminal'
@@ -7,14 +7,18 @@ import { FOUND } from '@retake/runner/command-line'
 import { viewRun } from '@retake/runner/runs'
 
 export default {
-  arguments: '<a> <b>',
+  arguments: '<a> [b]',
   description: `Aligns the steps of two runs and shows the first difference, then all others:
 messages, tool calls and results, MCP tool lists, requests, output, tokens and cost. Durations are
-shown but not compared; headers and generated ids are ignored. Exit code 3 if the runs differ.`,
+shown but not compared; headers and generated ids are ignored. Exit code 3 if the runs differ.
+
+With --code, shows how the code of two runs differs, or without <b>, how today's code differs from
+that of the run: files, packages and Node, and the first step that behaves differently.`,
   options: {
     '--step <N>': 'compare one step: its number in <a>, or in <b> if only <b> has it',
     '--only <area>': `compare only ${DIFF_AREAS.slice(0, -1).join(', ')} or ${DIFF_AREAS.at(-1)}; separate several with commas`,
     '--full': 'print values in full, every step and every line',
+    '--code': 'compare the code of two runs, or of a run and today',
     ...DIR_OPTION,
   },
   examples: [
@@ -22,8 +26,18 @@ shown but not compared; headers and generated ids are ignored. Exit code 3 if th
     'retake diff 20261115-0930 last --only tools',
     'retake diff 20261115-0930 last --step 3 --full',
     'retake diff 20261115-0930 last --json | jq .first',
+    'retake diff last --code',
   ],
-  run(options, [a = '', b = '']) {
+  async run(options, [a = '', b]) {
+    if (options.flag('code')) {
+      const conflict = ['step', 'only'].find((name) => options.has(name))
+      if (conflict !== undefined)
+        throw usageError(`--code and --${conflict} cannot be combined.`, 'Use one of them.')
+      const { diffCode } = await import('./diff-code.js')
+      return diffCode(options.openRun(a), b === undefined ? undefined : options.openRun(b), options)
+    }
+    if (b === undefined)
+      throw usageError('Missing argument <b>.', 'Name two runs, or compare code with --code.')
     const only = options
       .text('only')
       ?.split(',')

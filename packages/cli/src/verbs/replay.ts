@@ -9,7 +9,7 @@ import { cutTo, type Look, lookOf, printable, printJson, wrap } from '@retake/ru
 import { changedFileLines, changedFiles } from '@retake/runner/agent'
 import { FOUND, signalExitCode } from '@retake/runner/command-line'
 import { ownPreloadLines } from '@retake/runner/agent'
-import { replayAgent, replayReceipt } from '@retake/runner/agent'
+import { replayAgent, replayReceipt, requireTrust } from '@retake/runner/agent'
 import type { Step, Tape } from '@retake/tape'
 import { isCutOff } from '@retake/runner/runs'
 import { codeToShow, RecordedCode } from '@retake/runner/sources'
@@ -134,6 +134,8 @@ code that runs next, the call stack and the variables.`,
       'exit with 3 if a project file that the run read has changed (default: a warning; the recorded content is served)',
     '--code <recorded|today>':
       'recorded: run the code that was recorded, although it has changed since (default: today)',
+    '--install':
+      'with --code recorded: install the packages of the recorded lock file into the temporary copy, without their install scripts',
     '--entry <file>': 'run this file instead of the recorded program, with the recorded arguments',
     '--pace': 'replay with the recorded pauses (default: full speed)',
     '--node-arg <flag>...':
@@ -171,9 +173,14 @@ code that runs next, the call stack and the variables.`,
     const wanted = options.choice('code', ['recorded', 'today']) ?? 'today'
     if (wanted === 'recorded' && entry !== undefined)
       throw usageError('--code recorded cannot be combined with --entry.', 'Leave out one of them.')
+    const installs = options.flag('install')
+    if (installs && wanted !== 'recorded')
+      throw usageError('--install needs --code recorded.', 'Add --code recorded.')
     using temporary = temporaryFolder('replay')
     const { tape, note } = originalOf(options.openRun(name), temporary.path)
-    using code = wanted === 'recorded' ? RecordedCode.required(tape) : undefined
+    // A package manager runs by files of the tape.
+    if (installs) requireTrust(tape)
+    using code = wanted === 'recorded' ? RecordedCode.required(tape, { installs }) : undefined
     return await replayRun(tape, { step, port, entry, note, code }, options)
   },
 } satisfies Verb

@@ -11,7 +11,8 @@ import {
 } from '@retake/runner/removal'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { localDateTime, parseSize, plural, type RunStatus } from '@retake/tape/present'
+import { attempt } from '@retake/tape'
+import { bytesText, localDateTime, parseSize, plural, type RunStatus } from '@retake/tape/present'
 import {
   DIR_OPTION,
   type Options,
@@ -22,6 +23,7 @@ import {
 import { project } from '@retake/runner/config'
 import { cliErrors } from '@retake/runner/errors'
 import { RunStore } from '@retake/runner/runs'
+import { removeUnusedSources } from '@retake/runner/sources'
 import { linesOf, printJson } from '@retake/runner/terminal'
 
 const OUTCOMES: readonly RunStatus[] = ['done', 'failed', 'killed', 'stopped', 'cut off']
@@ -178,10 +180,14 @@ function report(
   const isFinal = options.flag('purge')
   const days = parseAge(project().retention.trash ?? DEFAULT_TRASH) ?? 0
   const emptied = trash.empty(isEmptied ? Infinity : Date.now() - days, isDry)
-  const json = { folder: store.folder, ...removal, emptied, dryRun: isDry }
+  // If a tape cannot be read, nobody knows what it needs.
+  const sourceBytes = attempt(() => removeUnusedSources(store.folder, isDry), 0)
+  const json = { folder: store.folder, ...removal, emptied, sourceBytes, dryRun: isDry }
   printRemoval(options, json, removal, [
     emptied.length > 0 &&
       `${isDry ? 'would empty' : 'emptied'} the trash of ${plural(emptied.length, 'run')}`,
+    sourceBytes > 0 &&
+      `${isDry ? 'would remove' : 'removed'} ${bytesText(sourceBytes)} of code that no run names`,
     removal.removed.length > 0 &&
       !isFinal &&
       !isDry &&

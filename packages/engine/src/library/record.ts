@@ -2,7 +2,14 @@ import { recordingPorts } from '../session-ports.js'
 import { statSync, unlinkSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Durability, fromWire, type RunDetails, TapeError, toWire } from '@retake/tape/format'
+import {
+  type Durability,
+  fromWire,
+  type RecordedCode,
+  type RunDetails,
+  TapeError,
+  toWire,
+} from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { hostFacts } from '../boundaries/host-facts.js'
 import { install } from '../boundaries/install.js'
@@ -101,10 +108,13 @@ export interface RecordResult<T> {
  * Resolves when `agent` returns. A `Response`, `ReadableStream`, `Readable` or async iterator in
  * the result is replaced by one of the same type, and everything caused by reading it belongs to
  * the run.
+ *
+ * `code`: that of `entry`, for the tape.
  */
 export async function record<T, O extends RecordOptions>(
   options: O,
   agent: (input: O['input']) => T | Promise<T>,
+  code?: RecordedCode,
 ): Promise<RecordResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
@@ -125,7 +135,7 @@ export async function record<T, O extends RecordOptions>(
   if (unknown !== undefined)
     throw errors.RECORD_OPTION_UNKNOWN(unknown, closestName(unknown, Object.keys(CHECKS)))
 
-  const entry = options.entry ?? entries.get(agent)
+  const entry = entryOfAgent(options, agent)
   const wire = outsideRuns(() => {
     if (options.input === undefined) return undefined
     return toWire(options.input, {
@@ -135,7 +145,7 @@ export async function record<T, O extends RecordOptions>(
     })
   })
   const call = (): T | Promise<T> => agent(wire === undefined ? undefined : fromWire(wire))
-  const opened = openOrContinue({ ...options, ...(entry !== undefined && { entry }) }, wire)
+  const opened = openOrContinue({ ...options, ...(entry !== undefined && { entry }) }, code, wire)
   const { run } = opened
   if (opened.session === undefined) return { output: await call(), run, done: Promise.resolve() }
   try {
@@ -150,9 +160,11 @@ export async function record<T, O extends RecordOptions>(
 /** With `onError: 'continue'`, a run whose tape cannot be created has no session. */
 function openOrContinue(
   options: RecordOptions,
+  code: RecordedCode | undefined,
   wire: unknown,
 ): { readonly session?: RecordSession; readonly run: RecordedRun } {
-  if (options.onError !== 'continue') return outsideRuns(() => openRecording(options, {}, wire))
+  if (options.onError !== 'continue')
+    return outsideRuns(() => openRecording(options, { code }, wire))
   const watch: { failure?: Error } = {}
   const onFailure = (failure: Error): void => {
     watch.failure = failure
@@ -165,7 +177,7 @@ function openOrContinue(
     Object.defineProperty({ ...run }, 'failure', { enumerable: true, get: () => watch.failure })
   try {
     const through = (writer: TapeWriter): EventWriter => new LenientWriter(writer, onFailure)
-    const { session, run } = outsideRuns(() => openRecording(options, { through }, wire))
+    const { session, run } = outsideRuns(() => openRecording(options, { through, code }, wire))
     return { session, run: withFailure(run) }
   } catch (error) {
     onFailure(error as Error)
@@ -181,6 +193,12 @@ export const runOfError = (error: unknown): RecordedRun | undefined =>
   typeof error === 'object' && error !== null ? failedRuns.get(error) : undefined
 
 const entries = new WeakMap<object, string>()
+
+/** The module and export of an agent, if the command line can call it. */
+export const entryOfAgent = (
+  options: Pick<RecordOptions, 'entry'>,
+  agent: (input: never) => unknown,
+): string | undefined => options.entry ?? entries.get(agent)
 
 /**
  * Registers the module and export of an agent, as `src/agent.ts#handle` or a file URL with the
@@ -241,9 +259,11 @@ export function openRecording(
   {
     through = (writer) => writer,
     redactor: ownRedactor,
+    code,
     ...sessionOptions
   }: Pick<RecordSessionOptions, 'answers' | 'signingKey'> & {
     readonly redactor?: Redactor | undefined
+    readonly code?: RecordedCode | undefined
     readonly through?: (writer: TapeWriter) => EventWriter
   } = {},
   input?: unknown,
@@ -258,7 +278,7 @@ export function openRecording(
         sessionOptions.signingKey ?? (options.sign ? ownOrNewKey('seal') : undefined)
       const redactor = ownRedactor ?? redactorOf(options.redact)
       const writer = through(
-        createTape(run, options, { input, redactor, isSigned: signingKey !== undefined }),
+        createTape(run, options, { input, redactor, code, isSigned: signingKey !== undefined }),
       )
       const session = new RecordSession(writer, {
         ...sessionOptions,
@@ -298,10 +318,12 @@ function createTape(
   {
     input,
     redactor,
+    code,
     isSigned,
   }: {
     readonly input: unknown
     readonly redactor: Redactor | undefined
+    readonly code: RecordedCode | undefined
     readonly isSigned: boolean
   },
 ): TapeWriter {
@@ -331,6 +353,7 @@ function createTape(
           ...details,
           // Needed to call the function again in another process.
           entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
+          ...(code && { code }),
           execArgv: [...process.execArgv],
           env: surroundingsOf(natives.env),
           host: outsideRuns(hostFacts),

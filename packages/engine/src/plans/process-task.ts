@@ -47,6 +47,11 @@ export interface FunctionCall {
   readonly host?: HostFacts
 }
 
+/** Reads the code of a child program, and keeps it beside the runs. */
+export interface CodeModule {
+  readonly storeCodeOfChild: (entry: string, tape: string) => RecordedCode | undefined
+}
+
 export interface RecordTask {
   readonly mode: 'record'
   readonly id: string
@@ -71,6 +76,8 @@ export interface RecordTask {
   readonly redact?: readonly string[]
   /** True if Node programs that the run starts are recorded on their own tapes. */
   readonly recordsChildren?: boolean
+  /** URL of a `CodeModule` for their code. */
+  readonly childCode?: string
   /** Set for such a child program. */
   readonly startedBy?: RunDetails['startedBy']
 }

@@ -16,7 +16,12 @@ import { recordProcess } from './record-process.js'
 import type { StartCall } from './start-agent.js'
 import { stopWith, writeJson } from './process-exit.js'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from '../plans/process-task.js'
-import type { DeferredPreloads, ProcessTask } from '../plans/process-task.js'
+import type {
+  CodeModule,
+  DeferredPreloads,
+  ProcessTask,
+  RecordTask,
+} from '../plans/process-task.js'
 
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
@@ -25,7 +30,8 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   declarePureAddons(task.pureAddons ?? [])
   const preloads = takePreloads()
   try {
-    const startCall = task.mode === 'record' ? recordProcess(task, preloads) : await play(task)
+    const startCall =
+      task.mode === 'record' ? recordProcess(await withCode(task), preloads) : await play(task)
     install()
     if (task.watch !== undefined) await import(task.watch)
     await startCall?.()
@@ -33,6 +39,18 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
     stopWith(error, task.failure)
   }
   await loadPreloads(preloads ?? [])
+}
+
+/** The code of a child is read here, because only this process knows its working directory. */
+async function withCode<T extends RecordTask>(task: T): Promise<T> {
+  if (task.startedBy === undefined || task.childCode === undefined) return task
+  try {
+    const { storeCodeOfChild } = (await import(task.childCode)) as CodeModule
+    const code = storeCodeOfChild(path.resolve(task.entry), task.tape)
+    return code === undefined ? task : { ...task, code }
+  } catch {
+    return task
+  }
 }
 
 /** Imported on demand, because most processes do not need the player. */

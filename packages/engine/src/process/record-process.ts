@@ -86,7 +86,7 @@ function childTask(
   { entry, args }: NodeProgram,
 ): ChildTask {
   const tape = childTapePath(task.tape, op)
-  const { pureAddons, trustedRuns, durability, sign, redact } = task
+  const { pureAddons, trustedRuns, durability, sign, redact, childCode } = task
   return {
     tape,
     task: {
@@ -103,6 +103,7 @@ function childTask(
       ...(durability && { durability }),
       ...(sign && { sign }),
       ...(redact && { redact }),
+      ...(childCode !== undefined && { childCode }),
     },
   }
 }

@@ -175,7 +175,7 @@ test('code that was not kept cannot be packed', async () => {
   rmSync(path.join(folder, '.retake/sources'), { recursive: true })
   const out = path.join(folder, 'out.retake')
   await expect(packCapsule(file, out, { allowsSecrets: false })).rejects.toMatchObject({
-    code: 'CODE_NOT_KEPT',
+    code: 'CODE_NOT_STORED',
   })
   expect(existsSync(out)).toBe(false)
 })

@@ -62,7 +62,7 @@ export async function packCapsule(
   const sources = sourcesOf([own, ...others])
   const needed = [...project.files.values()]
   if (needed.length === 0 || needed.some((sha) => !sources.has(sha)))
-    throw cliErrors.CODE_NOT_KEPT(run.id)
+    throw cliErrors.CODE_NOT_STORED(run.id)
   const contents: ReadonlyMap<string, MaskedSource> = allowsSecrets
     ? new Map(Array.from(sources, ([sha, bytes]) => [sha, { bytes, masked: [] }]))
     : maskSources(sources)

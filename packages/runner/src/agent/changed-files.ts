@@ -7,7 +7,7 @@ import { PLACEHOLDER } from '@retake/engine/runs'
 import type { IndexedFileCall, Tape } from '@retake/tape'
 import { printableLine } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
-import { movedHere } from './source-code.js'
+import { movedHere } from '../sources/source-code.js'
 
 export interface ChangedFile {
   /** Relative to the project's root. */

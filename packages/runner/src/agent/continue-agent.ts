@@ -19,7 +19,7 @@ import { cliErrors } from '../errors.js'
 import { planOverlay } from '@retake/engine/plans'
 import { markRecording, runName } from '../runs/run-store.js'
 import { startOf, withPersonalData } from './replay-agent.js'
-import { keepCode } from '../sources/keep-code.js'
+import { storeCode } from '../sources/store-code.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, count, duration, plural } from '@retake/tape/present'
 import {
@@ -394,7 +394,7 @@ export async function continueAgent(
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
   const target = plan.branch?.path ?? plan.source
   const code = hasCode
-    ? keepCode(path.resolve(start.cwd, start.entry), start.cwd, path.dirname(target))
+    ? storeCode(path.resolve(start.cwd, start.entry), start.cwd, path.dirname(target))
     : undefined
   using _mark = markRecording(target, plan.branch && tape.run.id)
   using child = new TaskProcess(

@@ -5,7 +5,7 @@ import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { Consequence, NotCaptured, Tape } from '@retake/tape'
 import { hasRecordedCode } from '../sources/source-store.js'
-import { changedPackages, changedSources } from './source-code.js'
+import { changedSources, packageChanges, packageChangeText } from '../sources/source-code.js'
 import {
   fromHere,
   type Look,
@@ -183,7 +183,7 @@ export function divergenceAdvice(
   const changed = isRecordedCode ? [] : changedSources(tape, root)
   const files = changed.map(fromHere)
   const masked = changed.filter((file) => attempt(() => hasPlaceholder(file), false))
-  const changes = [...files, ...changedPackages(tape, root)]
+  const changes = [...files, ...packageChanges(tape, root).map(packageChangeText)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
   const { node } = tape.run
   const versions = `recorded with Node ${node}, replayed with ${process.version}.`
@@ -199,7 +199,9 @@ export function divergenceAdvice(
         again === recordCommand(tape) &&
         `\`retake rerun ${runName(tape)}\` runs the changed code.`,
       hasRecordedCode(tape) &&
-        `\`retake replay ${runName(tape)} --code recorded\` runs the code of this recording.`,
+        (isRecordedCode
+          ? `\`retake replay ${runName(tape)} --code recorded --install\` also installs its packages.`
+          : `\`retake replay ${runName(tape)} --code recorded\` runs the code of this recording.`),
     )
   if (node !== process.version)
     return [

@@ -38,7 +38,7 @@ export {
   sourceFiles,
   warnOfChangedSources,
   whyNotRunAgain,
-} from './source-code.js'
+} from '../sources/source-code.js'
 export {
   promptForTrust,
   rememberTrust,

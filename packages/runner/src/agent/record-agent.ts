@@ -8,8 +8,9 @@ import { Interrupted } from '../terminal/exit-codes.js'
 import { type AgentEnd, takeFromNodeOptions, takePreloads, TaskProcess } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import { openDemoModel } from './scripted-model.js'
-import { keepCode } from '../sources/keep-code.js'
+import { storeCode } from '../sources/store-code.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
+import { runnerEntry } from '../package-root.js'
 import { trustInThisProcess } from './trust.js'
 
 export interface AgentRecording extends AgentEnd {
@@ -68,7 +69,8 @@ export async function recordAgent({
       id,
       tape,
       trustedRuns: trustedRunsFile(),
-      code: keepCode(path.resolve(entry), process.cwd(), path.dirname(tape)),
+      code: storeCode(path.resolve(entry), process.cwd(), path.dirname(tape)),
+      ...(task.recordsChildren && { childCode: runnerEntry('store-code').href }),
       ...(withSites && { sites: inside('sites.json') }),
     }),
   )

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { undecided, type OracleCheck, type Judge, type Judgement } from './oracle.js'
 import type { FunctionLocation, RunOutcome } from '../config/oracle-source.js'
 import { fromHere } from '../terminal/terminal.js'
-import { hashOfCode } from '../agent/source-code.js'
+import { hashOfCode } from '../sources/source-code.js'
 import { runnerEntry } from '../package-root.js'
 
 export interface ToThread {

@@ -1,6 +1,6 @@
 import { changedCodeText } from '@retake/tape/present'
 import type { Tape } from '@retake/tape'
-import { changedSources, warnOfChangedSources } from '../agent/source-code.js'
+import { changedSources, warnOfChangedSources } from './source-code.js'
 import { painter } from '../terminal/terminal.js'
 import { RecordedCode } from './recorded-code.js'
 

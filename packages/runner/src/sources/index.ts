@@ -1,11 +1,13 @@
+export { codeChangeLines, codeChanges, type CodeChanges, hasCodeChanges } from './code-changes.js'
 export { codeToShow } from './code-to-show.js'
-export { keepCode } from './keep-code.js'
-export { hasRecordedCode, recordedSource } from './source-store.js'
+export { storeCode } from './store-code.js'
 export { RecordedCode, sourceFile } from './recorded-code.js'
 export {
   CONTENT_BYTES_MAX,
   filesOfCode,
   hasRecordedCode,
+  recordedSource,
   recordedSources,
   SourceStore,
 } from './source-store.js'
+export { removeUnusedSources } from './unused-sources.js'

@@ -1,4 +1,5 @@
 import {
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,9 +14,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import { attempt, type Tape } from '@retake/tape/format'
-import { changedSources, entryOf, movedHere } from '../agent/source-code.js'
+import { changedSources, entryOf, movedHere } from './source-code.js'
 import { cliErrors } from '../errors.js'
 import { foldersUp } from '../package-root.js'
+import { installPackages, type RecordedPackages, recordedPackages } from './install-packages.js'
 import { recordedSources } from './source-store.js'
 
 /**
@@ -25,7 +27,7 @@ import { recordedSources } from './source-store.js'
  * it is disposed, or when this process ends.
  *
  * Not promised: files that the program loads by a computed name are today's, and so are installed
- * packages.
+ * packages, unless those of the recorded lock file are installed into the copy.
  */
 export class RecordedCode implements Disposable {
   readonly #folder: string
@@ -38,6 +40,7 @@ export class RecordedCode implements Disposable {
     top: string,
     contents: ReadonlyMap<string, Buffer>,
     readonly changed: readonly string[],
+    packages?: RecordedPackages,
   ) {
     const { cwd = '.' } = tape.details
     const today = movedHere(tape)?.current ?? cwd
@@ -46,29 +49,48 @@ export class RecordedCode implements Disposable {
     // Programs may print the name of their folder.
     const copy = path.join(this.#folder, path.basename(top))
     const inCopy = (file: string): string => path.join(copy, path.relative(top, file))
+    const hereOf = (folder: string): string => path.resolve(today, path.relative(cwd, folder))
+    const recordedAt = (here: string): string => path.join(top, path.relative(hereOf(top), here))
     const own = new Set([top])
-    for (const file of [path.join(cwd, '.'), ...contents.keys()])
-      for (const folder of foldersUp(contents.has(file) ? path.dirname(file) : file)) {
+    for (const file of contents.keys())
+      for (const folder of foldersUp(path.dirname(file))) {
         if (folder === top) break
         own.add(folder)
       }
+    const addFolders = (folder: string): void => {
+      if (!folder.startsWith(top + path.sep)) return
+      let at = top
+      for (const name of path.relative(top, folder).split(path.sep)) {
+        at = path.join(at, name)
+        if (own.has(at)) continue
+        const here = hereOf(at)
+        if (lstatSync(here, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+          at = recordedAt(attempt(() => realpathSync(here), here))
+          addFolders(at)
+        } else own.add(at)
+      }
+    }
+    addFolders(cwd)
+    addFolders(path.dirname(path.resolve(cwd, entryOf(tape)?.file ?? '')))
     for (const folder of own) mkdirSync(inCopy(folder), { recursive: true, mode: 0o700 })
     for (const [file, content] of contents) writeFileSync(inCopy(file), content, { mode: 0o600 })
-    const hereOf = (folder: string): string => path.resolve(today, path.relative(cwd, folder))
+    // Links to something with recorded code lead into the copy.
+    const copyOf = (target: string): string | undefined => {
+      const inProject = recordedAt(target)
+      return own.has(inProject) || contents.has(inProject) ? inCopy(inProject) : undefined
+    }
     for (const folder of own) {
       const here = hereOf(folder)
-      for (const name of attempt(() => readdirSync(here), [])) {
+      for (const entry of attempt(() => readdirSync(here, { withFileTypes: true }), [])) {
+        const { name } = entry
         const file = path.join(folder, name)
         if (name === '.git' || own.has(file) || contents.has(file)) continue
-        if (name === 'node_modules')
-          linkPackages(path.join(here, name), inCopy(file), (target) => {
-            const inProject = path.join(top, path.relative(hereOf(top), target))
-            return own.has(inProject) ? inCopy(inProject) : undefined
-          })
-        else link(path.join(here, name), inCopy(file))
+        if (name === 'node_modules') linkPackages(path.join(here, name), inCopy(file), copyOf)
+        else linkEntry(path.join(here, name), inCopy(file), entry.isSymbolicLink(), copyOf)
       }
     }
     this.root = { recorded: top, current: copy }
+    if (packages) installPackages(packages, inCopy(packages.folder))
   }
 
   /** Undefined if the code is today's, or if not all of it was kept. */
@@ -79,7 +101,11 @@ export class RecordedCode implements Disposable {
   }
 
   /** Undefined if not all of the code was kept. */
-  static of(tape: Tape, changed = changedSources(tape)): RecordedCode | undefined {
+  static of(
+    tape: Tape,
+    changed = changedSources(tape),
+    { installs = false } = {},
+  ): RecordedCode | undefined {
     if (entryOf(tape) === undefined) return undefined
     const contents = new Map<string, Buffer>()
     for (const [file, content] of recordedSources(tape)) {
@@ -91,13 +117,27 @@ export class RecordedCode implements Disposable {
       ...[...contents.keys()].map((file) => path.dirname(file)),
     ])
     if (contents.size === 0 || top === path.parse(top).root) return undefined
-    return new RecordedCode(tape, top, contents, changed)
+    const code = new RecordedCode(
+      tape,
+      top,
+      contents,
+      changed,
+      installs ? recordedPackages(tape, contents) : undefined,
+    )
+    const { file } = entryOf(tape) ?? { file: '' }
+    const entry = path.resolve(tape.details.cwd ?? '.', file)
+    // An entry in a folder elsewhere, or behind a link that is gone, would be today's.
+    const copy = code.fileOf(entry)
+    const real = copy === undefined ? undefined : attempt(() => realpathSync(copy))
+    if (real?.startsWith(code.root.current + path.sep) === true) return code
+    code[Symbol.dispose]()
+    return undefined
   }
 
-  /** Throws if not all of the code was kept. */
-  static required(tape: Tape): RecordedCode {
-    const code = RecordedCode.of(tape)
-    if (code === undefined) throw cliErrors.CODE_NOT_KEPT(tape.run.id)
+  /** Throws if not all of the code was kept. `installs`: with the packages of its lock file. */
+  static required(tape: Tape, options?: { readonly installs: boolean }): RecordedCode {
+    const code = RecordedCode.of(tape, undefined, options)
+    if (code === undefined) throw cliErrors.CODE_NOT_STORED(tape.run.id)
     return code
   }
 
@@ -148,10 +188,7 @@ const withSeparator = (folder: string): string =>
   folder.endsWith(path.sep) ? folder : folder + path.sep
 const isThere = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined
 
-/**
- * Links to installed packages. Packages of the workspace are links themselves: those with recorded
- * code lead into the copy. `copyOf` returns its folder there.
- */
+/** Links to installed packages. Packages of the workspace are links themselves. */
 function linkPackages(
   from: string,
   to: string,
@@ -162,11 +199,18 @@ function linkPackages(
   for (const entry of names) {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)]
     if (entry.name.startsWith('@') && entry.isDirectory()) linkPackages(source, target, copyOf)
-    else {
-      const real = entry.isSymbolicLink() ? attempt(() => realpathSync(source)) : undefined
-      link((real && copyOf(real)) ?? source, target)
-    }
+    else linkEntry(source, target, entry.isSymbolicLink(), copyOf)
   }
+}
+
+function linkEntry(
+  source: string,
+  file: string,
+  isLink: boolean,
+  copyOf: (target: string) => string | undefined,
+): void {
+  const real = isLink ? attempt(() => realpathSync(source)) : undefined
+  link((real && copyOf(real)) ?? source, file)
 }
 
 function link(target: string, file: string): void {

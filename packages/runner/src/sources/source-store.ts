@@ -1,17 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { attempt, type RecordedCode, type Tape } from '@retake/tape/format'
+import { foldersUp } from '../package-root.js'
 
 /**
  * Contents of source files, once each, shared by all runs of a folder. A content is named by its
@@ -24,16 +25,28 @@ import { attempt, type RecordedCode, type Tape } from '@retake/tape/format'
 export class SourceStore {
   constructor(readonly folder: string) {}
 
-  /** The store of the runs in this folder. */
-  static besideRuns(runsFolder: string): SourceStore {
-    return new SourceStore(path.join(path.dirname(path.resolve(runsFolder)), 'sources'))
+  /**
+   * The store of the runs in this folder, or of what commands and child processes made of them in
+   * folders below: `.retake/sources`, or inside of a folder elsewhere.
+   */
+  static besideRuns(folder: string): SourceStore {
+    const shared = foldersUp(path.resolve(folder)).find((each) => path.basename(each) === '.retake')
+    if (shared !== undefined) return new SourceStore(path.join(shared, 'sources'))
+    let runs = path.resolve(folder)
+    while (/\.(?:children|compare)$/.test(runs)) runs = path.dirname(runs)
+    return new SourceStore(path.join(runs, '.sources'))
   }
 
   /** Writes the contents that are missing. Throws if that is impossible; a recording goes on without. */
   keep(contents: ReadonlyMap<string, Uint8Array>): void {
     for (const [sha, content] of contents) {
       const file = this.#fileOf(sha)
-      if (existsSync(file)) continue
+      const ageMs = ageOf(file)
+      if (ageMs !== undefined) {
+        // The run that used it may be removed before the tape of this one exists.
+        if (ageMs > FRESH_MS / 2) attempt(() => utimesSync(file, new Date(), new Date()))
+        continue
+      }
       mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
       // Another process may keep the same content at this moment.
       const written = `${file}.${randomBytes(6).toString('hex')}`
@@ -56,18 +69,23 @@ export class SourceStore {
     return content !== undefined && shaOf(content) === sha ? content : undefined
   }
 
-  /** Removes every content that no run names, and returns how many bytes that were. */
-  removeUnused(used: ReadonlySet<string>): number {
+  /**
+   * Removes the contents that no run names, except new ones: a run that is starting keeps its
+   * sources before it has a tape. Returns how many bytes that were.
+   */
+  removeUnused(used: ReadonlySet<string>, isDry = false): number {
     let bytes = 0
     for (const start of attempt(() => readdirSync(this.folder), []))
       for (const name of attempt(() => readdirSync(path.join(this.folder, start)), [])) {
+        const [sha = '', ...unfinished] = name.split('.')
+        // Other files are not from here.
+        if (!SHA.test(sha) || sha.slice(0, 2) !== start) continue
+        if (used.has(sha) && unfinished.length === 0) continue
         const file = path.join(this.folder, start, name)
-        const found = statSync(file, { throwIfNoEntry: false })
-        // A run that is starting keeps its sources before it has a tape.
-        const isFresh = found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
-        if (found === undefined || isFresh || used.has(name)) continue
-        rmSync(file, { force: true })
-        bytes += found.size
+        const ageMs = ageOf(file)
+        if (ageMs === undefined || ageMs < FRESH_MS) continue
+        bytes += attempt(() => statSync(file).size, 0)
+        if (!isDry) rmSync(file, { force: true })
       }
     return bytes
   }
@@ -82,7 +100,13 @@ export const shaOf = (bytes: Uint8Array): string => createHash('sha256').update(
 const SHA = /^[\da-f]{64}$/
 /** Larger files are not written by hand. */
 export const CONTENT_BYTES_MAX = 16 * 1024 * 1024
-const FRESH_MS = 60 * 60 * 1000
+/** An unused content is not removed before this age. */
+export const FRESH_MS = 60 * 60 * 1000
+
+function ageOf(file: string): number | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && Date.now() - found.mtimeMs
+}
 
 /** All files of recorded code, by their path: sources, and files that say how they are loaded. */
 export const filesOfCode = (code: RecordedCode): Readonly<Record<string, string>> => ({

@@ -4,7 +4,7 @@ import { type ChangedFile, changedFileLines, changedFiles } from '../agent/chang
 import { checkTape, type IntegritySummary } from '../runs/run-summary.js'
 import { explainOrThrow, type ExplainedError } from '../terminal/print-error.js'
 import { isolationFacts, type Replayed, replayAgent } from '../agent/replay-agent.js'
-import { changedSources, whyNotRunAgain } from '../agent/source-code.js'
+import { changedSources, whyNotRunAgain } from '../sources/source-code.js'
 import { RecordedCode } from '../sources/recorded-code.js'
 import { fromHere } from '../terminal/terminal.js'
 import { originalOf } from '../privacy/vault.js'

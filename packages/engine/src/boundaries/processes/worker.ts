@@ -68,7 +68,11 @@ class TapeWorker extends EventEmitter {
         as: 'bytes',
         ...siteField(),
       },
-      body: sent(session, { file: String(file), workerData: options?.workerData as unknown }),
+      body: sent(session, {
+        // Masked before it is encoded with its length, which the name of another folder changes.
+        file: session.secrets.text(String(file)),
+        workerData: options?.workerData as unknown,
+      }),
       durable: true,
       start: (operation) => this.#attach(operation, start()),
       deliver: (delivery) => this.#deliver(delivery),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Tape } from '@retake/tape'
-import { changedPackages, readCode } from './source-code.js'
+import { changedSources, packageChanges, packageChangeText, readCode } from './source-code.js'
 
 /** Writes files to a folder that is removed at the end of the test. */
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -31,6 +31,66 @@ test('imports by relative path, and by aliases of package.json and tsconfig.json
     'node_modules/openai/package.json': '{ "version": "6.0.0" }',
   })
   expect(filesOf(folder, 'agent.ts')).toEqual(['a.ts', 'agent.ts', 'lib/b.mjs', 'src/c/index.ts'])
+})
+
+test('JSON, worker threads and started processes are part of the code', () => {
+  const folder = folderWith({
+    'agent.mjs': `
+      import prices from './prices.json' with { type: 'json' }
+      new Worker(new URL('./worker.mjs', import.meta.url))
+      fork(new URL("child.mjs", import.meta.url), [])
+      new Worker(require.resolve('./old.cjs')); import.meta.resolve('./hooks.mjs')
+      readFile(new URL('./data.csv', import.meta.url)); new URL('https://example.com/x.js')`,
+    'old.cjs': `const rates = require('./rates.json'), names = require('./names')`,
+    'child.mjs': '',
+    'hooks.mjs': '',
+    'worker.mjs': `import './deep.mjs'`,
+    'deep.mjs': '',
+    'data.csv': '',
+    'prices.json': '{}',
+    'rates.json': '{}',
+    'names.json': '{}',
+  })
+  expect(filesOf(folder, 'agent.mjs')).toEqual([
+    'agent.mjs',
+    'child.mjs',
+    'deep.mjs',
+    'hooks.mjs',
+    'names.json',
+    'old.cjs',
+    'prices.json',
+    'rates.json',
+    'worker.mjs',
+  ])
+})
+
+test('source maps of compiled files are kept with the sources that they name', () => {
+  const sources = ['../src/agent.ts', '../node_modules/x/x.ts', 'webpack://x/y.ts', '/etc/hosts', 7]
+  const inline = Buffer.from(JSON.stringify({ sources: ['../src/lib.ts'] })).toString('base64')
+  const folder = folderWith({
+    'package.json': '{}',
+    'dist/agent.js': `import './lib.js'; import './broken.js'\n//# sourceMappingURL=agent.js.map\n`,
+    'dist/agent.js.map': JSON.stringify({ sources }),
+    'dist/lib.js': `//# sourceMappingURL=data:application/json;charset=utf-8;base64,${inline}`,
+    'dist/broken.js': '//# sourceMappingURL=broken.js.map',
+    'dist/broken.js.map': 'null',
+    'src/agent.ts': 'let a: number',
+    'src/lib.ts': '',
+    'node_modules/x/x.ts': '',
+  })
+  const { code } = readCode(path.join(folder, 'dist/agent.js'), folder)
+  expect(Object.keys(code.settings ?? {}).toSorted()).toEqual([
+    'dist/agent.js.map',
+    'package.json',
+    'src/agent.ts',
+    'src/lib.ts',
+  ])
+  const details = { cwd: folder, entry: 'dist/agent.js', code }
+  const tape = { run: { scope: 'process' }, details } as unknown as Tape
+  expect(changedSources(tape)).toEqual([])
+  writeFileSync(path.join(folder, 'src/agent.ts'), 'let b: string')
+  writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')
+  expect(changedSources(tape)).toEqual([path.join(folder, 'src/agent.ts')])
 })
 
 test.each([
@@ -95,7 +155,8 @@ test('a package of the workspace has dependencies of its own, and Retake is not 
     settings: { '../tools/package.json': expect.any(String) as string },
   })
   const tape = { run: { scope: 'process' }, details: { cwd, entry: 'agent.mjs', code } }
-  const changed = (): string[] => changedPackages(tape as unknown as Tape, undefined)
+  const changed = (): string[] =>
+    packageChanges(tape as unknown as Tape, undefined).map(packageChangeText)
   expect(changed()).toEqual([])
   const manifest = path.join(folder, 'tools/node_modules/openai/package.json')
   writeFileSync(manifest, '{ "version": "7.0.0" }')

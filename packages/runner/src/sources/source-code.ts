@@ -1,5 +1,6 @@
 import { foldersUp } from '../package-root.js'
 import { attempt } from '@retake/tape/format'
+import { defined } from '@retake/tape'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import module from 'node:module'
 import path from 'node:path'
@@ -8,10 +9,15 @@ import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
 import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
-import { CONTENT_BYTES_MAX, shaOf } from '../sources/source-store.js'
+import { CONTENT_BYTES_MAX, shaOf } from './source-store.js'
 
-/** Specifiers of `import … from`, `export … from`, `import()` and `require()`. */
-const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])([^'"\n]+)\1/g
+/** Specifiers of `import … from`, `export … from`, `import()`, `require()`, and their `resolve()`. */
+const IMPORT =
+  /(?:\bfrom|\bimport(?:\.meta\.resolve)?|\brequire(?:\.resolve)?)\s*\(?\s*(['"])([^'"\n]+)\1/g
+/** Files of threads and processes: `new URL('./worker.mjs', import.meta.url)`. */
+const URL_OF_FILE = /\bnew\s+URL\s*\(\s*(['"])([^'":\n]+)\1\s*,\s*import\.meta\.url\b/g
+/** The same, relative to the working directory. */
+const STARTED_FILE = /\b(?:new\s+Worker|fork)\s*\(\s*(['"])(\.{0,2}\/[^'"\n]+)\1/g
 /** Splits the specifier of a package into its name and the path inside of it. */
 const PACKAGE = /^((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/(.*))?$/
 /** Retake is not part of an agent, even if it is linked from a clone. */
@@ -58,6 +64,7 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
   const contents = new Map<string, Buffer>()
   const folders = new Set<string>()
   const tooLarge: string[] = []
+  const mapped: string[] = []
   let count = 0
   for (const [file, bytes] of reachableCode([entry], tooLarge)) {
     const sha = shaOf(bytes)
@@ -67,26 +74,75 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
       if (folders.has(folder)) break
       folders.add(folder)
     }
-    if (CODE.test(file))
-      for (const specifier of specifiersIn(bytes.toString())) {
+    if (CODE.test(file)) {
+      const text = bytes.toString()
+      for (const specifier of specifiersIn(text)) {
         const [, name] = PACKAGE.exec(specifier) ?? []
         if (name !== undefined) packages[name] ??= versionOf(name, file) ?? ''
       }
+      mapped.push(...mapOf(file, text))
+    }
     if (++count >= FILES_MAX) break
   }
+  // Without their contents, so this code is not run again, rather than with today's file.
+  for (const file of tooLarge) {
+    const sha = shaOfFile(file)
+    if (sha !== undefined) files[path.relative(cwd, file)] = sha
+  }
   const settings: Record<string, string> = {}
-  for (const folder of projectFolders(folders))
-    for (const name of SETTINGS) {
-      const file = path.join(folder, name)
-      const bytes = contentOf(file)
-      if (bytes === undefined) continue
-      const sha = shaOf(bytes)
-      settings[path.relative(cwd, file)] = sha
-      contents.set(sha, bytes)
-    }
+  const addSetting = (file: string): void => {
+    const name = path.relative(cwd, file)
+    const bytes = name in files || name in settings ? undefined : contentOf(file)
+    if (bytes === undefined) return
+    const sha = shaOf(bytes)
+    settings[name] = sha
+    contents.set(sha, bytes)
+  }
+  const projects = projectFolders(folders)
+  for (const folder of projects) for (const name of SETTINGS) addSetting(path.join(folder, name))
+  const top = projects.toSorted((a, b) => a.length - b.length)[0] ?? cwd
+  // A map may name files anywhere, also those of packages in a bundle.
+  const isOwn = (file: string): boolean =>
+    file.startsWith(top + path.sep) && !/[\\/]node_modules[\\/]/.test(file)
+  for (const file of mapped.filter(isOwn)) {
+    if (++count > FILES_MAX) break
+    addSetting(file)
+  }
   const installed = Object.entries(packages).filter(([, version]) => version !== '')
   const code = { files, packages: Object.fromEntries(installed), settings }
   return { code, contents, tooLarge }
+}
+
+/** The source map of a compiled file, and the sources that it names. */
+function mapOf(file: string, code: string): string[] {
+  const at = code.lastIndexOf('//# sourceMappingURL=')
+  const [, url = ''] = at < 0 ? [] : (/=(\S+)/.exec(code.slice(at)) ?? [])
+  if (url === '') return []
+  const inline = /^data:application\/json[^,]*;base64,(.*)$/s.exec(url)?.[1]
+  const mapFile =
+    inline === undefined
+      ? path.resolve(
+          path.dirname(file),
+          attempt(() => decodeURI(url), url),
+        )
+      : file
+  const text =
+    inline === undefined ? contentOf(mapFile)?.toString() : Buffer.from(inline, 'base64').toString()
+  const map = attempt(() => JSON.parse(text ?? '') as Partial<SourceMap> | null) ?? undefined
+  if (map === undefined) return []
+  const { sources, sourceRoot = '' } = map
+  const names = Array.isArray(sources) ? sources.filter((name) => typeof name === 'string') : []
+  return [
+    ...(inline === undefined ? [mapFile] : []),
+    ...names
+      .filter((name) => !/^\w{2,}:/.test(name))
+      .map((name) => path.resolve(path.dirname(mapFile), String(sourceRoot), name)),
+  ]
+}
+
+interface SourceMap {
+  readonly sources: readonly unknown[]
+  readonly sourceRoot: unknown
 }
 
 const SETTINGS = [
@@ -141,13 +197,20 @@ function* reachableCode(
     seen.add(file)
     const bytes = contentOf(file, tooLarge)
     if (bytes === undefined) continue
-    yield [file, bytes]
-    if (CODE.test(file)) waiting.push(...importedBy(file, bytes.toString()))
+    // Like Node, which resolves imports from the file that a link leads to.
+    const real = realpathSync.native(file)
+    if (real !== file && seen.has(real)) continue
+    seen.add(real)
+    yield [real, bytes]
+    if (!CODE.test(real)) continue
+    const code = bytes.toString()
+    waiting.push(...importedBy(real, code), ...startedBy(real, code))
   }
 }
 
-const specifiersIn = (code: string): string[] =>
-  [...code.matchAll(IMPORT)].map(([, , specifier = '']) => specifier)
+const specifiersIn = (code: string): string[] => matchesIn(code, IMPORT)
+const matchesIn = (code: string, pattern: RegExp): string[] =>
+  [...code.matchAll(pattern)].map(([, , text = '']) => text)
 
 /** Paths that the imports of a file may mean, in installed packages none. */
 function importedBy(file: string, code: string): string[] {
@@ -158,11 +221,18 @@ function importedBy(file: string, code: string): string[] {
         ? importsOfPackage(specifier, file)
         : [...aliasTargets(specifier, file), ...modulesOfWorkspace(specifier, file)]
     return targets.flatMap((target) => [
-      ...ENDINGS.map((ending) => target + ending),
+      ...(isFile(target) ? [target] : ENDINGS.map((ending) => target + ending)),
       target.replace(/\.([cm]?)js$/, '.$1ts'),
     ])
   })
 }
+
+/** Programs of threads and processes. Other files with such a URL are data. */
+const startedBy = (file: string, code: string): string[] =>
+  [
+    ...matchesIn(code, URL_OF_FILE).map((name) => path.resolve(path.dirname(file), name)),
+    ...matchesIn(code, STARTED_FILE).map((name) => path.resolve(name)),
+  ].filter((each) => CODE.test(each))
 
 interface Manifest {
   readonly version?: string
@@ -214,6 +284,11 @@ function targetsIn(folder: string, table: unknown, name: string): string[] {
 const leavesOf = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(leavesOf)
 
+const isFile = (file: string): boolean =>
+  attempt(() => statSync(file, { throwIfNoEntry: false })?.isFile()) === true
+
+const shaOfFile = (file: string): string | undefined => attempt(() => shaOf(readFileSync(file)))
+
 const contentOf = (file: string, tooLarge: string[] = []): Buffer | undefined =>
   attempt(() => {
     const found = statSync(file, { throwIfNoEntry: false })
@@ -228,11 +303,14 @@ const contentOf = (file: string, tooLarge: string[] = []): Buffer | undefined =>
  * the module of its entry and the called export.
  */
 export function entryOf({
-  run,
+  run: { scope },
   details: { entry },
-}: Pick<Tape, 'run' | 'details'>): { readonly file: string; readonly name?: string } | undefined {
+}: {
+  readonly run: Pick<Tape['run'], 'scope'>
+  readonly details: Pick<Tape['details'], 'entry'>
+}): { readonly file: string; readonly name?: string } | undefined {
   if (entry === undefined) return undefined
-  if (run.scope === 'process') return { file: entry }
+  if (scope === 'process') return { file: entry }
   const [, file = entry, name = 'default'] = /^(.*?)(?:#(.*))?$/s.exec(entry) ?? []
   return { file, name }
 }
@@ -265,12 +343,9 @@ export function sourceFiles(tape: Tape): string[] {
 export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   const { code, cwd = '.' } = tape.details
   if (code !== undefined)
-    return Object.entries(code.files)
+    return [...Object.entries(code.files), ...mappedSources(code)]
       .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
-      .filter(({ file, sha }) => {
-        const bytes = contentOf(file)
-        return bytes === undefined || shaOf(bytes) !== sha
-      })
+      .filter(({ file, sha }) => shaOfFile(file) !== sha)
       .map(({ file }) => file)
   const { startedAt } = tape.run
   return sourceFiles(tape).filter((file) => {
@@ -279,8 +354,21 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   })
 }
 
-/** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
-export function changedPackages(tape: Tape, root: MovedRoot | undefined): string[] {
+/** Sources of compiled files, whose lines are shown. */
+const mappedSources = ({ settings = {} }: RecordedCode): [file: string, sha: string][] =>
+  Object.entries(settings).filter(
+    ([file]) => !file.endsWith('.map') && !SETTINGS.includes(path.basename(file)),
+  )
+
+/** A package with another version, or that only one side has. */
+export interface PackageChange {
+  readonly name: string
+  readonly before?: string
+  readonly after?: string
+}
+
+/** Imported packages of which another version is installed than when the run was recorded. */
+export function packageChanges(tape: Tape, root: MovedRoot | undefined): PackageChange[] {
   const { code, cwd = '.' } = tape.details
   const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []
@@ -289,13 +377,14 @@ export function changedPackages(tape: Tape, root: MovedRoot | undefined): string
     fileHere(cwd, file, root),
   )
   const perFolder = [...new Map(importers.map((file) => [path.dirname(file), file])).values()]
-  return Object.entries(code.packages).flatMap(([name, recorded]) => {
+  return Object.entries(code.packages).flatMap(([name, before]) => {
     const versions = perFolder.flatMap((file) => versionOf(name, file) ?? [])
-    return versions.includes(recorded)
-      ? []
-      : [`${name} ${recorded} → ${versions[0] ?? 'not installed'}`]
+    return versions.includes(before) ? [] : [defined({ name, before, after: versions[0] })]
   })
 }
+
+export const packageChangeText = ({ name, before, after }: PackageChange): string =>
+  `${name} ${before ?? 'not imported'} → ${after ?? 'not installed'}`
 
 /** Warns on stderr that the shown lines and variables are those of today's code. */
 export function warnOfChangedSources(tape: Tape): void {
