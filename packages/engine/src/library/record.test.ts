@@ -7,6 +7,7 @@ import { openTape } from '@retake/tape/node'
 import { runIdentity } from '../runs/run-identity.js'
 import { defineAgent, openRecording, record, runOfError } from './record.js'
 import { replay } from './replay.js'
+import { rerun } from './run-again.js'
 import { tool } from './tool.js'
 
 test('if two runs draw the same id, the second one draws again', () => {
@@ -162,4 +163,19 @@ test('a tool gets its arguments as recorded, even with concurrent runs', async (
   }
   await Promise.all([1, 2, 3].map((run) => record({ name: `run ${run}`, dir }, agent)))
   expect(seen).toEqual([5, 5, 5])
+})
+
+test('a tape has the code of its entry; a branch in the program does not claim it', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const code = { files: { 'agent.mjs': 'a'.repeat(64) }, packages: {} }
+  const price = tool('price', async ({ sku }: { sku: string }) => sku)
+  const agent = (): Promise<string> => price({ sku: 'a' })
+  const { run } = await record({ name: 'x', dir, entry: 'agent.mjs' }, agent, code)
+  expect(openTape(run.path).details.code).toEqual(code)
+  const bare = await record({ name: 'x', dir }, agent, code)
+  expect(openTape(bare.run.path).details.code).toBeUndefined()
+  const again = await rerun(run.path, () => price({ sku: 'b' }))
+  expect(openTape(again.run.path).details).toMatchObject({ branch: { kind: 'rerun' } })
+  expect(openTape(again.run.path).details.code).toBeUndefined()
 })

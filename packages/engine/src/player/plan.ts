@@ -16,7 +16,7 @@ export interface ContinuePlan extends HandOverPlan {
     readonly path: string
     readonly name: string
     readonly details: BranchDetails
-    /** The code that the branch runs; its parent's code by default. */
+    /** The code that the branch runs. A branch that is discarded may run its parent's. */
     readonly code?: RecordedCode
   }
   readonly leave: Leave

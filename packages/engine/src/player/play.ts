@@ -250,9 +250,10 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
   if (branch === undefined) throw new Error('only a branch is written to a new tape')
   const elapsedMs = leftAt(tape, plan, at)
   const start = natives.performanceNow() - elapsedMs
-  const { code = tape.details.code } = branch
   // For a redacted run, these are copied from its tape.
-  const recorded = redactionOf(tape)?.tape.details ?? tape.details
+  const { code: recordedCode, ...recorded } = redactionOf(tape)?.tape.details ?? tape.details
+  // Changed code may run, and a function does not know its own.
+  const code = branch.code ?? (plan.isDiscarded === true ? recordedCode : undefined)
   const details: RunDetails = { ...recorded, ...(code && { code }), branch: branch.details }
   // A discarded branch is not synced; Node's permission model also forbids `fdatasync`.
   const durability = plan.isDiscarded === true ? 'process' : tape.run.durability
