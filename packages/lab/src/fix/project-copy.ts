@@ -87,8 +87,8 @@ export class AgentProject {
     const code =
       entry === undefined
         ? []
-        : Object.keys(readCode(here(path.resolve(cwd, entry.file)), folder).code.files).map((file) =>
-            path.resolve(folder, file),
+        : Object.keys(readCode(here(path.resolve(cwd, entry.file)), folder).code.files).map(
+            (file) => path.resolve(folder, file),
           )
     const read = viewRun(tape)
       .fileCalls.filter(({ call }) => /readFile|openAsBlob/.test(call.name))
