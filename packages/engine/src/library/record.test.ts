@@ -169,12 +169,13 @@ test('a tape has the code of its entry; a branch in the program does not claim i
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const code = { files: { 'agent.mjs': 'a'.repeat(64) }, packages: {} }
-  const agent = (): number => 1
+  const price = tool('price', async ({ sku }: { sku: string }) => sku)
+  const agent = (): Promise<string> => price({ sku: 'a' })
   const { run } = await record({ name: 'x', dir, entry: 'agent.mjs' }, agent, code)
   expect(openTape(run.path).details.code).toEqual(code)
   const bare = await record({ name: 'x', dir }, agent, code)
   expect(openTape(bare.run.path).details.code).toBeUndefined()
-  const again = await rerun(run.path, agent)
+  const again = await rerun(run.path, () => price({ sku: 'b' }))
   expect(openTape(again.run.path).details).toMatchObject({ branch: { kind: 'rerun' } })
   expect(openTape(again.run.path).details.code).toBeUndefined()
 })
