@@ -54,6 +54,7 @@ describe('a change loses data with', () => {
 })
 
 test.each([
+  ['alias-label', 'VALUE_NAMED'],
   ['model-fallback', 'MODEL_REPLACED'],
   ['strip-injected-text', 'TEXT_REMOVED'],
 ])('the rule %s always brings a loss', (operator, code) => {

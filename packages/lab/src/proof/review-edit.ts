@@ -76,8 +76,9 @@ export function reviewEdit(candidate: FixCandidate, context: FixContext): EditRe
 
 /** Losses that a rule brings whatever code it writes. */
 const LOSSES_OF_RULES: Readonly<
-  Record<string, readonly ('MODEL_REPLACED' | 'TEXT_REMOVED')[] | undefined>
+  Record<string, readonly ('MODEL_REPLACED' | 'TEXT_REMOVED' | 'VALUE_NAMED')[] | undefined>
 > = {
+  'alias-label': ['VALUE_NAMED'],
   'model-fallback': ['MODEL_REPLACED'],
   'strip-injected-text': ['TEXT_REMOVED'],
 }

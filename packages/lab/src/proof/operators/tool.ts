@@ -181,7 +181,8 @@ const throwsToAnswers = (
 const argumentErrorToModel = operator(
   'argument-error-to-model',
   'tool',
-  thrown,
+  // The error that JavaScript throws for an unknown tool does not say which tools there are.
+  (context) => (symptomsOf(context, 'unknown-tool').length > 0 ? [] : thrown(context)),
   (source, { evidence }, context) => {
     const why = `${evidence} The model could correct itself, but never saw the error.`
     const title = 'Return tool errors to the model'
