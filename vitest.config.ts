@@ -19,6 +19,8 @@ const viewerTests = ['test/web/**/*.test.ts', 'test/server/{pages,sign-on}.test.
 
 /** Files that use Retake in their own process, and so have one for themselves. */
 const isolatedTests = [
+  // Another file of the process may have loaded p-queue without Retake.
+  'packages/engine/src/boundaries/shared/shared-queues.test.ts',
   'test/{guard,frameworks}/**/*.test.ts',
   'test/cli/{audit,imported-runs,interop,jest-matcher,policy,receivers}.test.ts',
   'test/engine/{answer-from,current-recording,environment,framework-scopes}.test.ts',
@@ -84,6 +86,7 @@ export default defineConfig({
           execArgv: ['--max-semi-space-size=64'],
           globalSetup,
           include: ['packages/**/src/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...isolatedTests],
           maxWorkers: 2,
           // Loading modules anew for each file takes longer than the tests themselves.
           isolate: false,

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { hasSandbox } from '../support/has-sandbox.js'
 import { agent, block, projectWith, wrongWord } from './fix-project.js'
 
-/** Looks up a word of the model. Only one of its two words is spelled as the model spells it. */
+/** Looks up a word of the model. Only one of its two words is that of the model. */
 const speller = wrongWord.replace(
   /if \(verdict[^]*/,
-  `const words = { deny: 'denied', PAY: 'paid' }
+  `const words = { deny: 'denied', settle: 'paid' }
 console.log('RESULT', words[verdict].trim())
 `,
 )
@@ -13,7 +13,7 @@ console.log('RESULT', words[verdict].trim())
 const checker = speller.replace(/console[^]*/, (line) =>
   line.replace('.trim()', '').concat('if (!(verdict in words)) process.exitCode = 1\n'),
 )
-const SPELL = "const words = { deny: 'denied', PAY: 'paid' }"
+const SPELL = "const words = { deny: 'denied', settle: 'paid' }"
 const PRINT = "console.log('RESULT', words[verdict].trim())"
 const byModel = ['last', '--model', 'fixer', '--no-locate', '--yes']
 const ORACLE = ['--oracle', 'not:stdout:/undefined/']
@@ -86,7 +86,7 @@ test('a change that silences the failure is a workaround, and comes after one th
   expect(prompts).toHaveLength(3)
   expect(prompts[1]).toContain('A constant replaces a missing value at agent.mjs:9')
 
-  patches.push(silencing[1] ?? '', block(SPELL, SPELL.replace('PAY', 'pay')))
+  patches.push(silencing[1] ?? '', block(SPELL, SPELL.replace('settle', 'pay')))
   const repaired = await fix(...byModel)
   expect(repaired, repaired.said).toMatchObject({ code: 7, result: { status: 'repaired' } })
   const [best, ...others] = repaired.result?.fixes ?? []

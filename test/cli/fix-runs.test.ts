@@ -60,12 +60,12 @@ test('a failed run of record() is fixed, with a test that calls the function; on
     stderr: expect.stringMatching(/without `entry`[^]*defineAgent[^]*FIX_NOT_FORKABLE/) as string,
   })
   const fixed = await retake('fix', 'last~1', '--no-ai', '--apply', '--yes', '--json')
-  expect(fixed, fixed.stderr).toMatchObject({ code: 7 })
+  expect(fixed, fixed.stderr).toMatchObject({ code: 6 })
   expect(JSON.parse(fixed.stdout)).toMatchObject({
     corpus: 1,
     result: {
       status: 'repaired',
-      claim: 'this-run',
+      claim: 'this-kind',
       fixes: [{ evidence: { fixed: { trials: 2, passed: 2 }, corpus: { identical: 1 } } }],
     },
     applied: { files: ['agent.mjs'], test: 'test/decide-fixed.test.mjs' },

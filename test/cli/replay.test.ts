@@ -42,6 +42,7 @@ console.log((await response.json()).id)
     .replaceAll(provider.url, 'URL')
     .replace(/event \d+ of \d+/, 'event N of M')
     .replace(/rerun [\w-]+/, 'rerun ID')
+    .replace(/replay [\d]{8}-[\w-]+/, 'replay ID')
   expect(report).toBe(`diverged at event N of M · step 1
   POST URL/v1/chat/completions differs in
   body.messages[0].content
@@ -55,6 +56,8 @@ console.log((await response.json()).id)
        Undo the change, or record again:
        retake record agent.mjs
        \`retake rerun ID\` runs the changed code.
+       Or run the code of the recording:
+       retake replay ID --code recorded
 `)
 })
 

@@ -683,15 +683,15 @@ console.log('RESULT', decision.verdict)`,
     const { state, result, id } = await ended(await start(run, 'fix'))
     expect(state, JSON.stringify(result)).toBe('done')
     expect(result).toMatchObject({
-      exitCode: 7,
-      summary: { result: { status: 'repaired', claim: 'this-run' } },
+      exitCode: 6,
+      summary: { result: { status: 'repaired', claim: 'this-kind' } },
     })
     const names = result?.files?.map(({ name }) => name)
     expect(names).toEqual([`${run}.patch`, `${run}.fix.md`])
     const shown = await fetch(`${server.url}/acme/refunds/runs/${run}/team`, { headers: session })
     const page = await shown.text()
     expect(page).toContain('+++ b/agent.mjs')
-    expect(page).toContain('</b> (repairs this run)')
+    expect(page).toContain('</b> (repairs this kind of run)')
     expect(page).toContain(`/jobs/${id}/files/${run}.patch`)
   })
 

@@ -340,7 +340,7 @@ export class FixProof {
         const partners = [
           ...started,
           ...alone.filter(({ candidate }) => operators.includes(candidate.operator)),
-        ].filter(({ verdict }) => /^(?:rejected|workaround)$/.test(verdict.status))
+        ].filter((judged) => judged.verdict.status === 'workaround' || isUnfinished(judged))
         base = await this.#addTo(base.candidate, partners)
         if (base?.verdict.status === 'repairs') return
       }
@@ -880,7 +880,12 @@ interface CollectedEvidence {
 const isUnfinished = ({ verdict, evidence }: Judged): boolean =>
   verdict.status === 'workaround'
     ? evidence.losses.every(({ code }) => code.startsWith('EMPTY_'))
-    : verdict.status === 'rejected' && verdict.refusals === undefined
+    : verdict.status === 'rejected' &&
+      verdict.refusals === undefined &&
+      verdict.failedProbe === undefined &&
+      evidence.attempts.length === 0 &&
+      // A change that repairs the run, and breaks others, does not come further with another one.
+      (evidence.fixed.trials === 0 || evidence.fixed.passed < evidence.fixed.trials)
 
 const NO_TRIALS: TrialCounts = { trials: 0, passed: 0 }
 

@@ -198,10 +198,7 @@ export function divergenceAdvice(
       tape.details.entry !== undefined &&
         again === recordCommand(tape) &&
         `\`retake rerun ${runName(tape)}\` runs the changed code.`,
-      hasRecordedCode(tape) &&
-        (isRecordedCode
-          ? `\`retake replay ${runName(tape)} --code recorded --install\` also installs its packages.`
-          : `\`retake replay ${runName(tape)} --code recorded\` runs the code of this recording.`),
+      ...(hasRecordedCode(tape) ? recordedCodeLines(tape, { isRecordedCode, files }) : []),
     )
   if (node !== process.version)
     return [
@@ -223,6 +220,19 @@ export function divergenceAdvice(
 /** True for a file from a capsule whose secrets were not supplied. */
 const hasPlaceholder = (file: string): boolean =>
   readFileSync(file, 'utf8').includes('retake-hidden')
+
+/** Other packages than the recorded ones may run with the recorded code. */
+const recordedCodeLines = (
+  tape: Tape,
+  {
+    isRecordedCode,
+    files,
+  }: { readonly isRecordedCode: boolean; readonly files: readonly string[] },
+): string[] => {
+  const command = `retake replay ${runName(tape)} --code recorded`
+  if (isRecordedCode) return ['Or install the recorded packages, too:', `${command} --install`]
+  return files.length === 0 ? [] : ['Or run the code of the recording:', command]
+}
 
 const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>
   entry === undefined || scope === 'function'

@@ -12,7 +12,7 @@ import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { keepCode } from '@retake/runner/sources'
+import { storeCode } from '@retake/runner/sources'
 import { sourceNear } from './source-near.js'
 
 let outer: string
@@ -81,7 +81,7 @@ describe('the source around a location', () => {
     let recorded: Tape
     beforeEach(() => {
       file = path.join(project, 'src/agent.ts')
-      const kept = keepCode(file, project, path.join(project, '.retake/runs'))
+      const kept = storeCode(file, project, path.join(project, '.retake/runs'))
       recorded = tapeOf(project, 1000, { code: kept })
     })
 
@@ -114,7 +114,7 @@ describe('the source around a location', () => {
     test('is shown without the keys that were in it', () => {
       const secret = 'aB3dE6gH9jK2mN5pQ8sT1vW4'
       writeFileSync(file, `const client = new Client({ apiKey: 'sk-${secret}' })\n`)
-      const kept = keepCode(file, project, path.join(project, '.retake/runs'))
+      const kept = storeCode(file, project, path.join(project, '.retake/runs'))
       writeFileSync(file, code)
       const lines = sourceNear(tapeOf(project, 1000, { code: kept }), `${file}:1:7`)?.lines
       expect(lines?.[0]).toContain("apiKey: 'sk-retake-hidden")
