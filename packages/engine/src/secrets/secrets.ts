@@ -664,9 +664,11 @@ const VALUE_AT_END = 600
 const ANSWER = 'answer '
 const answerStream = (op: number, pipe?: number): string => `${ANSWER}${op} ${pipe ?? ''}`
 
+const ENDS = new Set(['end', 'close', 'error', 'abort', 'cancel'])
+
 /** Name of the stream that this part of an answer ends; undefined for every other event. */
 export const endedStream = (event: NewEvent): string | undefined =>
-  event.type === 'deliver' && /^(?:end|close|error|abort|cancel)$/.test(event.part)
+  event.type === 'deliver' && ENDS.has(event.part)
     ? answerStream(event.op, event.pipe)
     : undefined
 

@@ -45,7 +45,8 @@ export function namedSecrets(text: string): NamedSecret[] {
 
     const end = wordEnd(text, hit.index + hit[0].length)
     searched = end
-    if (end - start > NAME_MAX) continue
+    // Counts, as in the usage of every model's answer: no such name is one of a secret.
+    if (end - start > NAME_MAX || text.startsWith('tokens', end - 6)) continue
     let name = text.slice(start, end)
     // `api key`, `secret access key`
     if (/^(?:key|token|secret|code|phrase)s?$/i.test(name))
