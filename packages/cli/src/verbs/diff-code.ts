@@ -12,7 +12,7 @@ import type { Tape } from '@retake/tape'
 import { diffRuns } from '@retake/tape/diff'
 import { plural } from '@retake/tape/present'
 
-/** What the changed code does to the behaviour of the run. */
+/** Effect of the changed code on the behaviour of the run. */
 type Behaviour =
   | { readonly behaves: 'the same' }
   | { readonly behaves: 'not compared' }

@@ -160,7 +160,7 @@ test('with --allow-secrets, the code is exactly the recorded one', async () => {
 
 test('code above the working directory keeps its position', async () => {
   const files = { 'agent.mjs': '1\n', '../../lib/prices.mjs': '2\n' }
-  const { out } = await packed(files, false, { cwd: '/work/mono/packages/agent' })
+  const { out } = await packed(files, false, { cwd: '/srv/mono/packages/agent' })
   const into = temporary()
   expect(await unpackIn(out, into)).toMatchObject({
     folder: 'packages/agent',

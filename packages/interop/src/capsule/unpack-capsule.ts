@@ -144,7 +144,7 @@ interface Source {
   bytes: Buffer
   /** The content in the capsule. */
   readonly packed: Buffer
-  /** What was masked, and what of it is still. */
+  /** The ranges that were masked, and those that still are. */
   readonly ranges: readonly MaskedRange[]
   masked: readonly MaskedRange[]
   /** True if the content is the recorded one. */

@@ -165,7 +165,7 @@ const textTests = (source: ParsedSource): SyntaxNode[] =>
         constantValue(first) !== undefined,
     )
 
-/** A comparison with a text or a number other than zero; types are no values. */
+/** A comparison with a text or a number other than zero. Names of types do not count. */
 const comparesConstant = (node: SyntaxNode): boolean =>
   node.type === 'BinaryExpression' &&
   sidesOf(node).some((side, index) => {
@@ -180,7 +180,7 @@ const comparesConstant = (node: SyntaxNode): boolean =>
 const sums = (source: ParsedSource): SyntaxNode[] =>
   source.ofType('BinaryExpression').filter((node) => /^[+-]$/.test(operatorOf(node)))
 
-/** Positions in a text, pauses and capacities are no results. */
+/** Positions in a text, pauses and capacities do not count as results. */
 const TECHNICAL =
   /(?:^|\.)(?:slice|substring|substr|at|padStart|padEnd|repeat|charAt|setTimeout|setInterval|timeout|sleep|delay|wait|pause|UTC)$/i
 const TECHNICAL_NAME =

@@ -389,7 +389,7 @@ function runLiterals(
     values.includes(`"${value}":`) ||
     PROTOCOL.has(value.toLowerCase())
   const occurs = (value: string, after = '(?![\\p{L}\\p{N}])'): boolean => {
-    // The end of a word is no part of a value such as ` for `.
+    // The end of a word does not belong to a value such as ` for `.
     const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : ''
     const end = /[\p{L}\p{N}]$/u.test(value) ? after : ''
     const pattern = new RegExp(`${before}${escaped(value)}${end}`, 'u')
@@ -517,7 +517,7 @@ const isData = (node: SyntaxNode | undefined): boolean =>
     )
   })
 
-/** Numbers on the tape that are no data. */
+/** Numbers on the tape that are not data. */
 const COUNTER =
   /"\w*(?:token|created|usage|time|seed|id|index|_ms|max_)\w*\\*"\s*:\s*\\*"?[\w.-]+|\b[0-9a-f]{12,}\b/gi
 
@@ -553,5 +553,5 @@ const runText = (run: FixContext['run']): string =>
     }),
   ]
     .join('\n')
-    // The letter of an escape is no part of the word behind it.
+    // The letter of an escape does not belong to the word after it.
     .replaceAll(/\\[bfnrt]/g, ' ')

@@ -878,7 +878,7 @@ const differenceSymptoms = (
 
 // ── Untrusted text ──────────────────────────────────────────────────────────
 
-/** What a text tells a model to ignore, in the languages of such texts. */
+/** Words for instructions that a text asks a model to ignore, in several languages. */
 const INSTRUCTIONS =
   '(?:instructions?|prompts?|rules|guidelines|directives|anweisung(?:en)?|auftrag|vorgaben|regeln|consignes|règles|instrucciones|reglas|istruzioni|regole)'
 /** An imperative: others may have ignored instructions of the author. */

@@ -79,7 +79,7 @@ export function storeCodeOfFunction(entry: string, runsFolder: string): Recorded
   return Object.keys(code.files).length === 0 ? undefined : code
 }
 
-/** Contents of code that is no longer in memory, from unchanged files or from a store. */
+/** Reads contents that are not in memory from unchanged files or from a store. */
 function contentsOf({ code, stores }: FunctionCode, cwd: string): Map<string, Buffer> {
   const contents = new Map<string, Buffer>()
   for (const [file, sha] of Object.entries(filesOfCode(code))) {

@@ -34,7 +34,7 @@ export class Scripts {
     this.#own = [...OWN, ...own]
   }
 
-  /** The path of a script, or the name of one that is no file. */
+  /** The path of a script, or its name if it is not a file. */
   pathOf(url: string): string {
     if (!url.startsWith('file://')) return url
     const file = fileURLToPath(url.split(/[?#]/)[0] ?? url)

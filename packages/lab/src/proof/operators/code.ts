@@ -394,7 +394,7 @@ const normalizeLabel = operator(
   },
 )
 
-/** Longer texts are no labels. */
+/** Longer texts are not labels. */
 const LABELLED_MAX = 300
 
 /** The words of a text, as \`LABEL_IN\` compares them. */
