@@ -668,9 +668,7 @@ const ENDS = new Set(['end', 'close', 'error', 'abort', 'cancel'])
 
 /** Name of the stream that this part of an answer ends; undefined for every other event. */
 export const endedStream = (event: NewEvent): string | undefined =>
-  event.type === 'deliver' && ENDS.has(event.part)
-    ? answerStream(event.op, event.pipe)
-    : undefined
+  event.type === 'deliver' && ENDS.has(event.part) ? answerStream(event.op, event.pipe) : undefined
 
 /** Name of the stream that an event is a piece of; undefined for a whole body. */
 export function streamOf(event: NewEvent): string | undefined {
