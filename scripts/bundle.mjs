@@ -151,10 +151,10 @@ const groups = {
   ],
   runner: [
     { name: 'start', test: /[\\/](?:package-root|exit-codes)\.ts$/, priority: 6 },
-    // What the library needs, without the command line.
+    // Modules that the library needs without the command line.
     { name: 'project', test: /[\\/]config[\\/](?:define|find)-config\.ts$/, priority: 5 },
     { name: 'errors', test: /[\\/]runner[\\/]src[\\/]errors\.ts$/, priority: 4 },
-    // What a function run needs of it.
+    // The part that a function run needs.
     { name: 'code', test: /[\\/]sources[\\/]store-code\.ts$/, priority: 3.5 },
     { name: 'verb', test: /[\\/]command-line[\\/]verb\.ts$/, priority: 3 },
     { name: 'agent', test: /[\\/]agent[\\/]record-agent\.ts$/, priority: 2 },

@@ -65,7 +65,7 @@ function specifiersOf(file: string, text: string): string[] {
   const take = (value: unknown) => {
     const { value: literal, quasis = [] } = (value ?? {}) as {
       readonly value?: unknown
-      /** Of a template; with one part, it is a literal. */
+      /** Parts of a template. With one part, it is a literal. */
       readonly quasis?: readonly { readonly value: { readonly cooked: string } }[]
     }
     if (typeof literal === 'string') found.push(literal)

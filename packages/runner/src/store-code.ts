@@ -1,2 +1,2 @@
-/** What a run of `record()` and a recorded child process load to store their code. */
+/** Loaded by a run of `record()` and by a recorded child process to store their code. */
 export { storeCodeOfChild, storeCodeOfFunction } from './sources/store-code.js'

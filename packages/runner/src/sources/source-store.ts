@@ -37,7 +37,7 @@ export class SourceStore {
     return new SourceStore(path.join(runs, '.sources'))
   }
 
-  /** Writes the contents that are missing. Throws if that is impossible; a recording goes on without. */
+  /** Writes the contents that are missing. Throws if it cannot; a recording then continues without them. */
   keep(contents: ReadonlyMap<string, Uint8Array>): void {
     for (const [sha, content] of contents) {
       const file = this.#fileOf(sha)

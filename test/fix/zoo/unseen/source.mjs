@@ -1,4 +1,4 @@
-/** Text of a program, in which \` and \${ stand for themselves. */
+/** Text of a program, in which \` and \${ are literal. */
 export const js = (strings) => strings.raw[0].replaceAll('\\`', '`').replaceAll('\\${', '${')
 
 /** @param {object} value */

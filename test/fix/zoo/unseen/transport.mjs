@@ -1,7 +1,7 @@
 import { refuse, userText } from '../animal.mjs'
 import { js } from './source.mjs'
 
-/** What arrives from elsewhere: too late, too early, in another shape. */
+/** Answers that arrive too late, too early, or in another shape. */
 
 /** @type {import('../unseen.mjs').UnseenAnimal[]} */
 export const TRANSPORT = [
