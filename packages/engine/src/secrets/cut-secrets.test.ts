@@ -125,3 +125,22 @@ test('a random value of Redis is hidden, and UUIDs, digests and JSON are not', (
   ])
     expect(chunksOf(new SecretMask(), [answer(value)]).join('')).toBe(answer(value))
 })
+
+test('an answer in JSON that ends with its piece hides nothing of what the next pieces show', () => {
+  const mask = new SecretMask()
+  const [whole, open = '', rest = ''] = chunksOf(mask, [
+    '{"status":"ok","completion_tokens":1}',
+    `{"api_key":"sk-ant-api03-${letters.slice(0, 20)}`,
+    `${letters.slice(20)}"}`,
+  ])
+  expect(whole).toBe('{"status":"ok","completion_tokens":1}')
+  expect(open + rest).not.toContain(letters.slice(12))
+  expect((open + rest).length).toBe(`{"api_key":"sk-ant-api03-${letters}"}`.length)
+})
+
+test('events after a piece of JSON are read as one text of the model', () => {
+  const key = `ghp_${letters.slice(0, 36)}`
+  const events = deltas([key.slice(0, 20), key.slice(20)])
+  const [, ...written] = chunksOf(new SecretMask(), ['{"ready":true}', ...['\n', ...events]])
+  expect(said(written.slice(1))).not.toContain(letters.slice(16, 36))
+})

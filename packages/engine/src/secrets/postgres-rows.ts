@@ -16,6 +16,11 @@ export class PostgresRows {
   /** Bytes of the next chunk that belong to a message which has begun. */
   #open = 0
 
+  /** False for most other protocols, whose answers begin with another character. */
+  static mayBegin(chunk: Buffer): boolean {
+    return TYPES.has(chunk[0] ?? 0)
+  }
+
   /** Values in columns that are named like a secret. Other protocols have none. */
   find(chunk: Buffer): RowValue[] {
     const values: RowValue[] = []

@@ -25,7 +25,7 @@ import { CleanBodies } from './clean-bodies.js'
 import { blankText, ContentMask } from './content-mask.js'
 import { CUT_CHARACTER, type Redactor } from './redactor.js'
 import { type MaskText, StreamFrames } from './stream-frames.js'
-import { bufferOf, latin1, StreamMask } from './stream-mask.js'
+import { bufferOf, latin1, type PieceMask, StreamMask } from './stream-mask.js'
 import { HIDDEN_MAX, HIDDEN_MIN } from './hidden-values.js'
 import { fingerprintOf } from './machine-key.js'
 import { GivenSecrets } from './given-secrets.js'
@@ -52,6 +52,8 @@ export class SecretMask implements Mask {
   /** Secrets in the variables of this process, shared by all runs. */
   #shared: KnownValues | undefined
   readonly #streams = new Map<string, StreamMask>()
+  #answerPieces: PieceMask | undefined
+  #otherPieces: PieceMask | undefined
   #harmless = new Harmless()
   #cleanBodies = new CleanBodies()
   /** True while a text is masked that may continue: a value at its end is not complete. */
@@ -71,6 +73,8 @@ export class SecretMask implements Mask {
   /** Those of the recording that a served program got. */
   readonly given = new GivenSecrets()
   #learned = 0
+  /** The last value of each header that was learned: most clients send the same with each request. */
+  readonly #lastHeaders = new Map<string, string>()
   /** Masks only secrets: the view of a redacted tape for those who have the key. */
   readonly unredacted: SecretMask
   /**
@@ -141,6 +145,8 @@ export class SecretMask implements Mask {
 
   /** Hides a header that is not written at all wherever else its value occurs. */
   learnHeader(name: string, value: string): void {
+    if (this.#lastHeaders.get(name) === value) return
+    this.#lastHeaders.set(name, value)
     if (name === 'cookie')
       for (const pair of value.split(';')) this.noteHidden(pair.slice(pair.indexOf('=') + 1))
     const secret = value.replace(/^(?:bearer|basic|token|apikey|api-key|key)\s+/i, '')
@@ -501,9 +507,10 @@ export class SecretMask implements Mask {
 
   /** Returns the same object if it has no rows with secrets. */
   #withoutSecretRows(name: string, bytes: Uint8Array): Uint8Array {
-    let rows = this.#rows.get(name)
-    if (rows === undefined) this.#rows.set(name, (rows = new PostgresRows()))
     const piece = bufferOf(bytes)
+    let rows = this.#rows.get(name)
+    if (rows === undefined && !PostgresRows.mayBegin(piece)) return bytes
+    if (rows === undefined) this.#rows.set(name, (rows = new PostgresRows()))
     const values = rows.find(piece)
     if (values.length === 0) return bytes
     const masked = Buffer.from(piece)
@@ -547,7 +554,13 @@ export class SecretMask implements Mask {
     return from
   }
 
-  #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
+  #pieceMask(name: string): PieceMask {
+    return name.startsWith(ANSWER)
+      ? (this.#answerPieces ??= this.#newPieceMask((bytes) => this.#answer(bytes)))
+      : (this.#otherPieces ??= this.#newPieceMask((bytes) => this.bytes(bytes)))
+  }
+
+  #newPieceMask(mask: (bytes: Uint8Array) => Uint8Array): PieceMask {
     const inOpenText = <T>(mask: () => T): T => {
       this.#isOpenText = true
       try {
@@ -566,8 +579,7 @@ export class SecretMask implements Mask {
     return {
       text,
       isClean,
-      piece: (bytes) =>
-        inOpenText(() => (name.startsWith(ANSWER) ? this.#answer(bytes) : this.bytes(bytes))),
+      piece: (bytes) => inOpenText(() => mask(bytes)),
       ...(redactor && { unfinishedFrom: (all: string) => redactor.unfinishedFrom(all) }),
       cut: {
         text: withoutCutSecret,

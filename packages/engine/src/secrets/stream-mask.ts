@@ -3,7 +3,7 @@ import { textMembers } from '@retake/tape/secrets'
 import { blankText } from './content-mask.js'
 
 /** Masks a whole text, or a single piece; see `SecretMask`. */
-interface PieceMask {
+export interface PieceMask {
   text(text: string): string
   piece(bytes: Uint8Array): Uint8Array
   /** True if a piece, together with the text before it, contains nothing to mask. Learns nothing. */
@@ -45,14 +45,14 @@ export class StreamMask {
   /** True if the text that `#previous` is the end of contains no secret, so it has none to learn. */
   #isClean = false
   /** The end of each text of a model's answer, by its channel. */
-  readonly #modelTexts = new Map<string, string>()
+  #modelTexts: Map<string, string> | undefined
   #hasEvents = false
   /** The line that is not complete yet. */
   #line = ''
   /** True inside a line that is too long to be read as an event. */
   #isLongLine = false
   /** Words that the last piece cut, by channel; that of a stream without events has no name. */
-  readonly #cutWords = new Map<string, CutWord>()
+  #cutWords: Map<string, CutWord> | undefined
 
   constructor(readonly mask: PieceMask) {}
 
@@ -61,11 +61,11 @@ export class StreamMask {
     const next = new StreamMask(mask)
     next.#previous = this.#previous
     next.#isClean = this.#isClean
-    for (const [channel, text] of this.#modelTexts) next.#modelTexts.set(channel, text)
+    if (this.#modelTexts !== undefined) next.#modelTexts = new Map(this.#modelTexts)
     next.#hasEvents = this.#hasEvents
     next.#line = this.#line
     next.#isLongLine = this.#isLongLine
-    for (const [channel, word] of this.#cutWords) next.#cutWords.set(channel, word)
+    if (this.#cutWords !== undefined) next.#cutWords = new Map(this.#cutWords)
     return next
   }
 
@@ -86,9 +86,21 @@ export class StreamMask {
     this.#isClean = isClean
     const whole = isClean ? bytes : this.mask.piece(bytes)
     const given = whole === bytes ? raw : latin1(whole)
+    if (isClean && this.#isWholeJson(raw, all)) return bytes
     const joined = isClean ? raw : this.#acrossPieces(given, previous)
     const masked = joined.length === raw.length ? this.#finished(joined, raw, all, isEvent) : joined
     return masked === given ? whole : Buffer.from(masked, 'latin1')
+  }
+
+  /** True for JSON that ends where the piece ends, and is no event: nothing in it can be cut. */
+  #isWholeJson(raw: string, all: string): boolean {
+    if (this.#hasEvents || this.#line !== '' || this.#isLongLine || this.#cutWords !== undefined)
+      return false
+    if (!raw.startsWith('{') || !raw.endsWith('}') || raw.length > LINE_MAX) return false
+    if (raw.includes('\n') || raw.includes('"delta"')) return false
+    if (this.mask.cut !== undefined && this.mask.cut.text(all) !== all) return false
+    this.#line = raw
+    return true
   }
 
   #acrossPieces(masked: string, previous: string): string {
@@ -144,19 +156,17 @@ export class StreamMask {
 
   /** Masks the parts of one text. Those from `end` on are read again with the rest of their line. */
   #acrossParts(channel: string, parts: readonly ModelTextPart[], end: number): string {
-    const previous = this.#modelTexts.get(channel) ?? ''
+    const modelTexts = (this.#modelTexts ??= new Map<string, string>())
+    const previous = modelTexts.get(channel) ?? ''
     const textOf = (some: readonly ModelTextPart[]): string =>
       previous + some.map(({ text }) => text).join('')
     const all = textOf(parts)
     const whole = textOf(parts.filter(({ start }) => start < end))
     // The newest last.
-    this.#modelTexts.delete(channel)
-    this.#modelTexts.set(
-      channel,
-      whole.slice(Math.max(unfinishedFrom(whole), whole.length - HEAD_MAX)),
-    )
-    const [oldest = channel] = this.#modelTexts.keys()
-    if (this.#modelTexts.size > CHANNELS_MAX) this.#modelTexts.delete(oldest)
+    modelTexts.delete(channel)
+    modelTexts.set(channel, whole.slice(Math.max(unfinishedFrom(whole), whole.length - HEAD_MAX)))
+    const [oldest = channel] = modelTexts.keys()
+    if (modelTexts.size > CHANNELS_MAX) modelTexts.delete(oldest)
     const masked = this.mask.text(all)
     const sameLength = masked.length === all.length ? masked : this.#unreadable(all)
     const positions = { channel, before: previous.length, until: whole.length }
@@ -175,16 +185,16 @@ export class StreamMask {
     { channel, before, until }: TextPositions,
   ): string {
     const cut = this.mask.cut?.text(original) ?? original
-    const last = this.#cutWords.get(channel)
+    const last = this.#cutWords?.get(channel)
     if (last !== undefined) {
       const start = before - last.word.length
       const end = endOfWord(original, before)
       const isSame = start >= 0 && original.startsWith(last.word, start)
       if (!isSame || original.slice(start, end) !== masked.slice(start, end)) {
         // The whole key was found, or the text was not read again.
-        this.#cutWords.delete(channel)
+        this.#cutWords?.delete(channel)
       } else if (end < original.length) {
-        this.#cutWords.delete(channel)
+        this.#cutWords?.delete(channel)
         this.mask.cut?.learn(original.slice(start, end), last.written + masked.slice(before, end))
       }
     }
@@ -195,11 +205,12 @@ export class StreamMask {
     if (masked.slice(from) !== original.slice(from)) return masked
     const hidden = masked.slice(0, from) + cut.slice(from)
     const start = startOfWord(original, from)
-    const open = this.#cutWords.get(channel)
+    const cutWords = (this.#cutWords ??= new Map<string, CutWord>())
+    const open = cutWords.get(channel)
     const known = open === undefined ? original.slice(start, before) : open.written
     // A part from `until` on is read again.
     if (until === original.length)
-      this.#cutWords.set(channel, {
+      cutWords.set(channel, {
         word: original.slice(start),
         written: start < before ? known + hidden.slice(before) : hidden.slice(start),
       })
@@ -209,9 +220,10 @@ export class StreamMask {
   /** Nothing follows. */
   end(): void {
     if (!this.#isClean) this.mask.cut?.finish(this.#previous)
-    for (const text of this.#modelTexts.values()) this.mask.cut?.finish(text)
-    for (const { word, written } of this.#cutWords.values()) this.mask.cut?.learn(word, written)
-    this.#cutWords.clear()
+    for (const text of this.#modelTexts?.values() ?? []) this.mask.cut?.finish(text)
+    for (const { word, written } of this.#cutWords?.values() ?? [])
+      this.mask.cut?.learn(word, written)
+    this.#cutWords = undefined
   }
 
   /** A text that cannot be judged. */

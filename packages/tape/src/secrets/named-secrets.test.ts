@@ -145,3 +145,16 @@ test.each([
 ])('nothing is found in %s', (text) => {
   expect(namedSecrets(text)).toEqual([])
 })
+
+test('a word that was a name of a member is still hidden as a password', () => {
+  const word = ['correct', 'horse_battery', 'staple'].join('_')
+  const member = `{"${word}":1}`
+  expect(redactText(member)).toBe(member)
+  expect(redactText(`{"password":"${word}"}`)).not.toContain(word)
+})
+
+test('a count of tokens does not hide the secret that follows it', () => {
+  const secret = 'aB3dE6gH9'.repeat(3)
+  for (const before of ['{"prompt_tokens":1,', '{"tokens":2,"x":1,', 'tokens tokens {'])
+    expect(redactText(`${before}"access_token":"${secret}"}`)).not.toContain(secret)
+})

@@ -45,8 +45,7 @@ export function namedSecrets(text: string): NamedSecret[] {
 
     const end = wordEnd(text, hit.index + hit[0].length)
     searched = end
-    // Counts, as in the usage of every model's answer: no such name is one of a secret.
-    if (end - start > NAME_MAX || text.startsWith('tokens', end - 6)) continue
+    if (end - start > NAME_MAX || text.startsWith(COUNT, end - COUNT.length)) continue
     let name = text.slice(start, end)
     // `api key`, `secret access key`
     if (/^(?:key|token|secret|code|phrase)s?$/i.test(name))
@@ -138,6 +137,12 @@ function codesOf(text: string): { readonly codes: Uint8Array; readonly isAscii: 
   return { codes, isAscii: false }
 }
 
+/** Ends the names of counts, as in the usage of every model's answer: none is one of a secret. */
+const COUNT = 'tokens'
+
+const isCount = (text: string, at: number): boolean =>
+  text.startsWith(COUNT, at) && !isNameCode(text.charCodeAt(at + COUNT.length))
+
 /** The next trigger. Looks at every second pair of characters: one expression takes ten times as long. */
 function triggerAt(text: string, codes: Uint8Array, from: number): RegExpExecArray | undefined {
   // A name at the end has no value.
@@ -152,11 +157,17 @@ function triggerAt(text: string, codes: Uint8Array, from: number): RegExpExecArr
           ? at + 1
           : -1
     if (start < 0) continue
-    for (const index of [start, at + 1]) {
-      TRIGGER.lastIndex = index
-      const found = TRIGGER.exec(text)
-      if (found !== null) return found
+    if (isCount(text, start)) {
+      at = start + COUNT.length - 2
+      continue
     }
+    TRIGGER.lastIndex = start
+    let found = TRIGGER.exec(text)
+    if (found === null && start === at) {
+      TRIGGER.lastIndex = at + 1
+      found = TRIGGER.exec(text)
+    }
+    if (found !== null) return found
   }
   return undefined
 }

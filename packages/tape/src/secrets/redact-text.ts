@@ -25,6 +25,9 @@ export function redactText(text: string, onNamed?: OnNamed): string {
   for (let start = startOfRun(masked, 0); start >= 0; start = startOfRun(masked, end)) {
     end = start + SHORTEST_RUN
     while (end < masked.length && isInRun(masked.charCodeAt(end))) end += 1
+    const isInQuotes =
+      masked.charCodeAt(start - 1) === QUOTATION && masked.charCodeAt(end) === QUOTATION
+    if (isInQuotes && plainNames.has(masked.slice(start, end))) continue
     const key = maskTokens(masked, start, end)
     // A key with dots goes on after the run.
     end = Math.max(end, key?.end ?? 0)
@@ -34,11 +37,28 @@ export function redactText(text: string, onNamed?: OnNamed): string {
       hideNamed(masked, start, word, onNamed) ??
       hideEncodedWord(masked, start, word, onNamed) ??
       hideEncoded(word)
-    if (hidden === found) continue
+    if (hidden === found) {
+      if (isInQuotes) rememberPlainName(found)
+      continue
+    }
     redacted += masked.slice(from, start) + hidden
     from = end
   }
   return from === 0 ? masked : redacted + masked.slice(from)
+}
+
+const QUOTATION = 34
+/**
+ * Words in quotes that are no secret, whatever is around them: long names of members, which every
+ * answer repeats.
+ */
+const plainNames = new Set<string>()
+const PLAIN_NAMES_MAX = 1000
+
+/** `word` contains no key; it could still be one in base64, which also depends on the name before it. */
+function rememberPlainName(word: string): void {
+  if (plainNames.size >= PLAIN_NAMES_MAX || !/^[a-z_]{16,48}$/.test(word)) return
+  if (!IN_BASE64.beginsWithText(word) && !IN_HEX.beginsWithText(word)) plainNames.add(ownText(word))
 }
 
 /**
@@ -249,9 +269,10 @@ function anchorAt(text: string, at: number): number {
 /** Hides keys that a run of characters contains in base64 or hex. */
 function hideEncoded(run: string): string {
   if (run.length < SHORTEST_ENCODED) return run
-  const named = hideNamedInside(run)
+  const isHex = HEX.test(run)
+  const named = hideNamedInside(run, isHex)
   if (named !== run) return named
-  if (run.length >= SHORTEST_HEX && HEX.test(run)) return hideInHex(run)
+  if (run.length >= SHORTEST_HEX && isHex) return hideInHex(run)
   const isBinary =
     run.length > BINARY_RUN &&
     decodeBase64(run.slice(0, 96)).some(
@@ -282,9 +303,9 @@ function hideEncoded(run: string): string {
 const ENCODED_TEXT_MAX = 16_384
 
 /** A whole text in base64 or hex, such as `password=…` or JSON. Ids and digests decode to binary data. */
-function hideNamedInside(run: string): string {
+function hideNamedInside(run: string, isHex: boolean): string {
   if (run.length > ENCODED_TEXT_MAX) return run
-  const encoding = run.length % 2 === 0 && HEX.test(run) ? IN_HEX : IN_BASE64
+  const encoding = run.length % 2 === 0 && isHex ? IN_HEX : IN_BASE64
   // Most runs end here: the start of an id is no text.
   if (!encoding.beginsWithText(run)) return run
   const text = encoding.decode(run)
