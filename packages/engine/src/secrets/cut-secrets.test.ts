@@ -141,6 +141,6 @@ test('an answer in JSON that ends with its piece hides nothing of what the next 
 test('events after a piece of JSON are read as one text of the model', () => {
   const key = `ghp_${letters.slice(0, 36)}`
   const events = deltas([key.slice(0, 20), key.slice(20)])
-  const [, ...written] = chunksOf(new SecretMask(), ['{"ready":true}', ...['\n', ...events]])
+  const [, ...written] = chunksOf(new SecretMask(), ['{"ready":true}', '\n', ...events])
   expect(said(written.slice(1))).not.toContain(letters.slice(16, 36))
 })
