@@ -1,8 +1,9 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { TapeError } from '@retake/tape'
+import { type SourceList, TapeError } from '@retake/tape'
 import { openOwnTape } from '@retake/tape/node'
 import { filesOfCode, SourceStore } from './source-store.js'
+import { UnchangedCode } from './unchanged-code.js'
 
 /**
  * Removes the sources that no run names any more, and returns how many bytes that were. Runs are
@@ -23,10 +24,15 @@ export function removeUnusedSources(runsFolder: string, isDry = false): number {
       for (const tape of tapesIn(path.resolve(folder), store.folder, seen)) {
         if (read.has(tape)) continue
         read.add(tape)
-        for (const sha of codeOf(tape)) used.add(sha)
+        const list = listNamedBy(tape)
+        if (list === undefined || used.has(list)) continue
+        used.add(list)
+        for (const sha of Object.values(filesOfCode(store.list(list) ?? NO_FILES))) used.add(sha)
       }
   }
-  return store.removeUnused(used, isDry)
+  const bytes = store.removeUnused(used, isDry)
+  if (!isDry) new UnchangedCode(store.folder).removeUnless((list) => store.has(list))
+  return bytes
 }
 
 /** Tapes in a folder and below, and those in the trash, which are just called `tape`. */
@@ -48,14 +54,16 @@ const isFolder = (file: string): boolean =>
 
 const UNREADABLE: ReadonlySet<string> = new Set(['TAPE_CORRUPT', 'TAPE_NOT_A_TAPE'])
 
-/** Empty for a tape whose beginning is damaged: no command can run its code. */
-function codeOf(tape: string): string[] {
-  if (statSync(tape).size === 0) return []
+/** A list that cannot be read names no contents, so no command needs them. */
+const NO_FILES: SourceList = { files: {}, packages: {}, settings: {} }
+
+/** Undefined for a tape whose beginning is damaged: no command can run its code. */
+function listNamedBy(tape: string): string | undefined {
+  if (statSync(tape).size === 0) return undefined
   try {
-    const { code } = openOwnTape(tape).details
-    return code === undefined ? [] : Object.values(filesOfCode(code))
+    return openOwnTape(tape).details.code?.list
   } catch (error) {
-    if (error instanceof TapeError && UNREADABLE.has(error.code)) return []
+    if (error instanceof TapeError && UNREADABLE.has(error.code)) return undefined
     throw error
   }
 }
