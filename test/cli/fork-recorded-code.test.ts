@@ -52,10 +52,7 @@ test('after an edit, a fork runs the recorded code, live after the change', asyn
   const forked = await fork('--code', 'recorded')
   expect(forked.stderr).toMatch(/forked .*\n {2}code {5}as recorded; changed since: lib\.mjs\n/)
   expect(forked.code).toBe(0)
-  const [[sent = '', times] = []] = [...provider.counts]
-  expect(provider.counts.size).toBe(1)
-  expect(times).toBe(1)
-  expect(sent).toContain('Dear edited')
+  expect([...provider.counts]).toEqual([[expect.stringContaining('Dear edited'), 1]])
   expect(existsSync(join(folder, 'out.txt'))).toBe(false)
 
   // Nothing on the tape of the branch names the copy, which is gone.

@@ -113,7 +113,7 @@ test('a compiled file is only named, and so is one whose recorded text is missin
   const store = SourceStore.besideRuns(path.dirname(tape.path))
   const bytes = store.read(list) ?? Buffer.alloc(0)
   rmSync(store.folder, { recursive: true })
-  expect(() => codeChanges({ ...tape })).toThrow('is not available')
+  expect(() => codeChanges(tape)).toThrow('is not available')
   store.keep(new Map([[list, bytes]]))
   expect(codeChanges(tape).files).toEqual([
     { path: 'agent.mjs', change: 'changed', hunks: [], why: 'generated' },
