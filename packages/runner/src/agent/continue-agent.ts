@@ -419,11 +419,11 @@ export async function continueAgent(
   const hasCode =
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
   const target = plan.branch?.path ?? plan.source
-  const keepCode = (): typeof tape.details.code =>
+  const codeOfBranch = (): typeof tape.details.code =>
     options.code
       ? storeCodeOfParent(tape, path.dirname(target))
       : storeCode(path.resolve(start.cwd, start.entry), start.cwd, path.dirname(target))
-  const code = hasCode ? keepCode() : undefined
+  const code = hasCode ? codeOfBranch() : undefined
   using _mark = markRecording(target, plan.branch && tape.run.id)
   using child = new TaskProcess(
     start,

@@ -23,7 +23,7 @@ import { UnchangedCode } from './unchanged-code.js'
  * is impossible, says so on stderr, and the run names a list that is not there.
  */
 export const storeCode = (entry: string, cwd: string, runsFolder: string): RecordedCode =>
-  keepCode(entry, cwd, SourceStore.besideRuns(runsFolder), warn).code
+  storeCodeIn(entry, cwd, SourceStore.besideRuns(runsFolder), warn).code
 
 const warned = new Set<string>()
 const warn = (text: string): void => {
@@ -35,23 +35,23 @@ const warn = (text: string): void => {
 /** For a recorded child process, whose output the agent reads: reports no problems. */
 export function storeCodeOfChild(entry: string, tape: string): RecordedCode | undefined {
   const store = SourceStore.besideRuns(path.dirname(tape))
-  const { code } = keepCode(entry, process.cwd(), store, () => {})
+  const { code } = storeCodeIn(entry, process.cwd(), store, () => {})
   return code.files === 0 ? undefined : code
 }
 
-interface KeptCode {
+interface StoredCode {
   readonly code: RecordedCode
   /** The list as it was kept, unless it was there already. */
   readonly list?: Buffer
 }
 
 /** Code that is unchanged since it was kept here is not read again. */
-function keepCode(
+function storeCodeIn(
   entry: string,
   cwd: string,
   store: SourceStore,
   onNote: (text: string) => void,
-): KeptCode {
+): StoredCode {
   const unchanged = new UnchangedCode(store.folder)
   const program = JSON.stringify([entry, cwd, process.cwd()])
   const known = unchanged.find(program)
@@ -70,7 +70,7 @@ function keepCode(
     store.keep(new Map([...contents, [code.list, bytes]]))
     if (reads !== undefined) unchanged.remember(program, { code, tooLarge }, reads, since)
   } catch (error) {
-    onNote(notKeptText(store, error))
+    onNote(notStoredText(store, error))
   }
   return { code, list: bytes }
 }
@@ -82,7 +82,7 @@ function noteLarge(files: readonly string[], onNote: (text: string) => void): vo
     )
 }
 
-const notKeptText = ({ folder }: SourceStore, error: unknown): string =>
+const notStoredText = ({ folder }: SourceStore, error: unknown): string =>
   `the code of this run is not kept, because ${fromHere(folder)} cannot be written: ${reason(error)}`
 
 /** For a branch that runs the code of its parent: keeps that code beside the branch, too. */
@@ -98,7 +98,7 @@ export function storeCodeOfParent(tape: Tape, runsFolder: string): RecordedCode 
   try {
     store.keep(new Map(contents))
   } catch (error) {
-    warn(notKeptText(store, error))
+    warn(notStoredText(store, error))
   }
   return code
 }
@@ -131,7 +131,7 @@ export function storeCodeOfFunction(entry: string, runsFolder: string): Recorded
       ? fileURLToPath(entry)
       : entryOf({ run: { scope: 'function' }, details: { entry } })?.file
     const store = SourceStore.besideRuns(folder)
-    const { code, list } = keepCode(path.resolve(file ?? entry), cwd, store, warn)
+    const { code, list } = storeCodeIn(path.resolve(file ?? entry), cwd, store, warn)
     const stores = new Map([[folder, { store, storedAt: Date.now() }]])
     known = { code, list: list ?? store.read(code.list), stores }
     functionCode.set(key, known)
@@ -144,7 +144,7 @@ export function storeCodeOfFunction(entry: string, runsFolder: string): Recorded
     try {
       store.keep(contentsOf(known, cwd))
     } catch (error) {
-      warn(notKeptText(store, error))
+      warn(notStoredText(store, error))
     }
     stores.set(folder, { store, storedAt: Date.now() })
   }

@@ -100,12 +100,12 @@ export class UnchangedCode {
     attempt(() => rmSync(written, { force: true }))
   }
 
-  /** Removes what is known about code for which `isKept` is false. */
-  removeUnless(isKept: (list: string) => boolean): void {
+  /** Removes what is known about code for which `isStored` is false. */
+  removeUnless(isStored: (list: string) => boolean): void {
     for (const name of attempt(() => readdirSync(this.#folder), [])) {
       const file = path.join(this.#folder, name)
       const snapshot = attempt(() => this.#read(file))
-      if (snapshot === undefined || !isKept(snapshot.code.list))
+      if (snapshot === undefined || !isStored(snapshot.code.list))
         attempt(() => rmSync(file, { force: true }))
     }
   }
