@@ -21,7 +21,8 @@ import { cliErrors } from '../errors.js'
 import { foldersUp } from '../package-root.js'
 import { fromHere } from '../terminal/terminal.js'
 import { installPackages, type RecordedPackages, recordedPackages } from './install-packages.js'
-import { recordedSources, sourceListOf } from './source-store.js'
+import { recordedSources, sourceListOf, SourceStore } from './source-store.js'
+import { UnchangedCode } from './unchanged-code.js'
 
 /**
  * A copy of the project in which the source files are those of the recording, and everything else
@@ -232,10 +233,11 @@ function link(target: string, file: string): void {
   else symlinkSync(target, file, isFolder ? 'junction' : 'file')
 }
 
-/** Says what is missing of the code of a run. */
+/** Says what is missing of the code of a run. The next recording of this code stores it again. */
 export function codeNotStored(tape: Tape): RetakeError {
   const { code } = tape.details
   if (code === undefined) return cliErrors.CODE_NOT_STORED(tape.run.id)
+  new UnchangedCode(SourceStore.besideRuns(path.dirname(tape.path)).folder).forget(code.list)
   if (sourceListOf(tape) === undefined)
     return cliErrors.CODE_NOT_STORED(tape.run.id, `the list of its ${code.files} source files`)
   const missing = [...recordedSources(tape)].find(([, content]) => content === undefined)

@@ -76,28 +76,17 @@ export class SourceStore {
   }
 
   /**
-   * Makes a list and its contents new, so that they are not removed before the run that names them
-   * has a tape. False if one of them is missing; lists that are new enough are not searched.
+   * Makes a list new, so that neither it nor its contents are removed before the run that names them
+   * has a tape. False if it is missing.
    */
   renew(sha: string): boolean {
-    const ageMs = ageOf(this.#fileOf(sha))
+    const file = this.#fileOf(sha)
+    const ageMs = ageOf(file)
     if (ageMs === undefined || ageMs <= FRESH_MS / 2) return ageMs !== undefined
-    const list = this.list(sha)
-    const now = new Date()
-    return (
-      list !== undefined &&
-      [...Object.values(filesOfCode(list)), sha].every((each) =>
-        attempt(() => {
-          utimesSync(this.#fileOf(each), now, now)
-          return true
-        }, false),
-      )
-    )
-  }
-
-  /** True if there is a content with this digest, whether or not it is intact. */
-  has(sha: string): boolean {
-    return ageOf(this.#fileOf(sha)) !== undefined
+    return attempt(() => {
+      utimesSync(file, new Date(), new Date())
+      return true
+    }, false)
   }
 
   /**
@@ -112,13 +101,14 @@ export class SourceStore {
         // Other files are not from here.
         if (!SHA.test(sha) || sha.slice(0, 2) !== start) continue
         if (used.has(sha) && unfinished.length === 0) continue
-        const file = path.join(this.folder, start, name)
-        const ageMs = ageOf(file)
-        if (ageMs === undefined || ageMs < FRESH_MS) continue
-        bytes += attempt(() => statSync(file).size, 0)
-        if (!isDry) rmSync(file, { force: true })
+        bytes += removeOld(path.join(this.folder, start, name), isDry) ?? 0
       }
     return bytes
+  }
+
+  /** Removes one content unless it is new. Returns its bytes; undefined if it stays. */
+  remove(sha: string, isDry: boolean): number | undefined {
+    return removeOld(this.#fileOf(sha), isDry)
   }
 
   #fileOf(sha: string): string {
@@ -133,6 +123,15 @@ const SHA = /^[\da-f]{64}$/
 export const CONTENT_BYTES_MAX = 16 * 1024 * 1024
 /** An unused content is not removed before this age. */
 export const FRESH_MS = 60 * 60 * 1000
+
+function removeOld(file: string, isDry: boolean): number | undefined {
+  const ageMs = ageOf(file)
+  if (ageMs === undefined) return 0
+  if (ageMs < FRESH_MS) return undefined
+  const bytes = attempt(() => statSync(file).size, 0)
+  if (!isDry) rmSync(file, { force: true })
+  return bytes
+}
 
 function ageOf(file: string): number | undefined {
   const found = statSync(file, { throwIfNoEntry: false })

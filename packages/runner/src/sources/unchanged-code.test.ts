@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,6 +15,8 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Tape } from '@retake/tape'
+import { codeNotStored } from './recorded-code.js'
 import { readCode } from './source-code.js'
 import { shaOf, SourceStore } from './source-store.js'
 import { storeCode } from './store-code.js'
@@ -56,6 +59,9 @@ function write(folder: string, name: string, text: string): void {
 /** In seconds. Tools that unpack files set such times. */
 const SAVED_AT = 1_700_000_000
 
+const fileOf = ({ folder }: SourceStore, sha: string): string =>
+  path.join(folder, sha.slice(0, 2), sha)
+
 const bytesBelow = (folder: string): number =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -66,11 +72,11 @@ test('unchanged code is not read again, and its list has literal dynamic imports
   const code = keep()
   expect(Object.keys(store.list(code.list)?.files ?? {})).toContain('later.mjs')
   expect(readdirSync(path.join(store.folder, 'known'))).toHaveLength(1)
-  // Only the times are looked at: a content that is missing for so short a time is not noticed.
+  // Only the times are looked at.
   const sha = shaOf(Buffer.from(FILES['lib.ts'] ?? ''))
-  rmSync(path.join(store.folder, sha.slice(0, 2), sha))
+  rmSync(fileOf(store, sha))
   expect(keep()).toEqual(code)
-  expect(store.has(sha)).toBe(false)
+  expect(existsSync(fileOf(store, sha))).toBe(false)
   expect(readCode(entry, folder).list).toEqual(store.list(code.list))
 })
 
@@ -139,24 +145,33 @@ test('files that were just written are read again, because their times say nothi
   expect(readdirSync(store.folder)).not.toContain('known')
 })
 
-test('after a while, missing contents are kept again', () => {
-  const { store, keep } = project()
+test('contents that were found to be missing are kept again', () => {
+  const { folder, runs, store, keep } = project()
   const code = keep()
-  const sha = shaOf(Buffer.from(FILES['lib.ts'] ?? ''))
-  rmSync(path.join(store.folder, sha.slice(0, 2), sha))
-  const now = Date.now()
-  vi.spyOn(Date, 'now').mockReturnValue(now + 40 * 60 * 1000)
+  const file = fileOf(store, shaOf(Buffer.from(FILES['lib.ts'] ?? '')))
+  rmSync(file)
+  const details = { cwd: folder, entry: 'agent.ts', code }
+  const tape = { path: path.join(runs, 'a.tape'), run: { id: 'a', scope: 'process' }, details }
+  expect(codeNotStored(tape as unknown as Tape).why).toContain('lib.ts')
   expect(keep()).toEqual(code)
-  expect(store.has(sha)).toBe(true)
+  expect(existsSync(file)).toBe(true)
 })
 
-test('what is known is removed with the code', () => {
+test('what is known is removed with the code, but not while a recording begins', () => {
   const { runs, store, keep } = project()
   const { list } = keep()
+  const all = Object.values(store.list(list)?.files ?? {})
   const now = Date.now()
-  vi.spyOn(Date, 'now').mockReturnValue(now + 2 * 60 * 60 * 1000)
-  expect(removeUnusedSources(runs)).toBeGreaterThan(0)
-  expect(store.has(list)).toBe(false)
+  const later = vi.spyOn(Date, 'now').mockReturnValue(now + 2 * 60 * 60 * 1000)
+  // Its list is new, its contents are old.
+  utimesSync(fileOf(store, list), Date.now() / 1000, Date.now() / 1000)
+  expect(removeUnusedSources(runs)).toBe(0)
+  expect(all.every((sha) => existsSync(fileOf(store, sha)))).toBe(true)
+  later.mockReturnValue(now + 4 * 60 * 60 * 1000)
+  const bytes = removeUnusedSources(runs, true)
+  expect(bytes).toBeGreaterThan(0)
+  expect(removeUnusedSources(runs)).toBe(bytes)
+  expect(existsSync(fileOf(store, list))).toBe(false)
   expect(readdirSync(path.join(store.folder, 'known'))).toEqual([])
 })
 

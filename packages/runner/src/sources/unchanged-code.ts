@@ -100,14 +100,22 @@ export class UnchangedCode {
     attempt(() => rmSync(written, { force: true }))
   }
 
-  /** Removes what is known about code for which `isStored` is false. */
-  removeUnless(isStored: (list: string) => boolean): void {
-    for (const name of attempt(() => readdirSync(this.#folder), [])) {
+  /** Lists of the programs that are known. */
+  lists(): Set<string> {
+    return new Set(this.#snapshots().flatMap(({ list }) => list ?? []))
+  }
+
+  /** Forgets the programs with this list, and snapshots that cannot be read. */
+  forget(forgotten: string): void {
+    for (const { file, list = forgotten } of this.#snapshots())
+      if (list === forgotten) attempt(() => rmSync(file, { force: true }))
+  }
+
+  #snapshots(): { readonly file: string; readonly list: string | undefined }[] {
+    return attempt(() => readdirSync(this.#folder), []).map((name) => {
       const file = path.join(this.#folder, name)
-      const snapshot = attempt(() => this.#read(file))
-      if (snapshot === undefined || !isStored(snapshot.code.list))
-        attempt(() => rmSync(file, { force: true }))
-    }
+      return { file, list: attempt(() => this.#read(file)?.code.list) }
+    })
   }
 
   #fileOf(program: string): string {

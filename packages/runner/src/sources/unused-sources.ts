@@ -16,6 +16,10 @@ export function removeUnusedSources(runsFolder: string, isDry = false): number {
   const store = SourceStore.besideRuns(runsFolder)
   if (!isFolder(store.folder)) return 0
   const used = new Set<string>()
+  const addAll = (list: string): void => {
+    used.add(list)
+    for (const sha of Object.values(filesOfCode(store.list(list) ?? NO_FILES))) used.add(sha)
+  }
   const read = new Set<string>()
   // Twice, because a run may be moved to the trash or back while they are listed.
   for (let pass = 1; pass <= 2; pass += 1) {
@@ -25,14 +29,22 @@ export function removeUnusedSources(runsFolder: string, isDry = false): number {
         if (read.has(tape)) continue
         read.add(tape)
         const list = listNamedBy(tape)
-        if (list === undefined || used.has(list)) continue
-        used.add(list)
-        for (const sha of Object.values(filesOfCode(store.list(list) ?? NO_FILES))) used.add(sha)
+        if (list !== undefined && !used.has(list)) addAll(list)
       }
   }
-  const bytes = store.removeUnused(used, isDry)
-  if (!isDry) new UnchangedCode(store.folder).removeUnless((list) => store.has(list))
-  return bytes
+  // A recording of known code makes only its list new, so lists that are unused go first.
+  const unchanged = new UnchangedCode(store.folder)
+  let bytes = 0
+  for (const list of unchanged.lists()) {
+    if (used.has(list)) continue
+    const removed = store.remove(list, isDry)
+    if (removed === undefined) addAll(list)
+    else if (!isDry) {
+      bytes += removed
+      unchanged.forget(list)
+    }
+  }
+  return bytes + store.removeUnused(used, isDry)
 }
 
 /** Tapes in a folder and below, and those in the trash, which are just called `tape`. */
