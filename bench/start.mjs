@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { processTimes } from './measure/process-times.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 
@@ -63,8 +64,45 @@ export async function measure({ quick }) {
       },
       { name: "files loaded by import 'retake'", ratio: modules, method: 'without Node itself' },
       { name: 'files loaded by a recorded process', ratio: preloaded, method: 'the same' },
+      ...(await storingCode(join(folder, 'small'), 6, rounds)),
+      ...(await storingCode(join(folder, 'large'), 302, rounds)),
     ]
   })
+}
+
+/** Limit for what storing the code of an unchanged program may take. */
+const CODE_MS = 5
+
+/** What it costs to store the code of a program, in a new process each time as in a recording. */
+async function storingCode(folder, count, rounds) {
+  mkdirSync(join(folder, 'lib'), { recursive: true })
+  const modules = Array.from({ length: count - 2 }, (_, index) => `./lib/${index}.mjs`)
+  const text = (index) => `export const name${index} = 1\n${'// a line of code\n'.repeat(100)}`
+  for (const [index, name] of modules.entries()) writeFileSync(join(folder, name), text(index))
+  const agent = modules.map((name) => `import '${name}'\n`).join('')
+  writeFileSync(join(folder, 'agent.mjs'), agent)
+  writeFileSync(join(folder, 'package.json'), '{}')
+  // Younger files are always read again.
+  await pause(2100)
+  const script = join(import.meta.dirname, 'measure/store-code.mjs')
+  const store = () =>
+    JSON.parse(execFileSync(process.execPath, [script, folder], { encoding: 'utf8' }))
+  const leastOf = (runs) => ({ ...runs[0], cpuMs: Math.min(...runs.map(({ cpuMs }) => cpuMs)) })
+  const first = leastOf(
+    Array.from({ length: 3 }, () => {
+      rmSync(join(folder, '.retake'), { recursive: true, force: true })
+      return store()
+    }),
+  )
+  const again = leastOf(Array.from({ length: rounds }, store))
+  return [
+    {
+      name: `CPU of storing ${again.files} unchanged files of code / ${CODE_MS} ms`,
+      ratio: again.cpuMs / CODE_MS,
+      gate: { max: 1 },
+      method: `least of ${rounds} processes, ${again.cpuMs.toFixed(1)} ms; the first time ${first.cpuMs.toFixed(0)} ms; ${again.onTape} bytes on the tape`,
+    },
+  ]
 }
 
 /** By the address of the file, so that it works in any folder. */

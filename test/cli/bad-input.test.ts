@@ -1,9 +1,17 @@
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { describe, expect, test } from 'vitest'
 import { run, type Finished } from '../support/run-retake.mjs'
-import { cli, folderWith, interrupt, smallAgent, tapesOf } from './workspace.js'
+import {
+  cli,
+  folderWith,
+  interrupt,
+  openParent,
+  runAsNobody,
+  smallAgent,
+  tapesOf,
+} from './workspace.js'
 import { soakOnly } from '../support/soak.js'
 
 /**
@@ -89,18 +97,6 @@ describe('a file that is not a readable tape', () => {
     expect(stdout).toContain('TAPE_FROM_FUTURE')
   })
 })
-
-/** Runs as a user without rights, since the system lets root do everything. */
-function runAsNobody(args: readonly string[], cwd: string): Promise<Finished> {
-  if (process.getuid?.() !== 0) return run(process.execPath, [cli, ...args], cwd)
-  const script = `process.setgid(65534); process.setuid(65534)
-    const { main } = await import(${JSON.stringify(new URL('../../packages/cli/dist/command-line/main.js', import.meta.url).href)})
-    await main(${JSON.stringify(args)})`
-  return run(process.execPath, ['--input-type=module', '-e', script], cwd)
-}
-
-/** Lets everybody into the folder that holds this one, so that only its own permissions matter. */
-const openParent = (folder: string): Promise<void> => chmod(dirname(folder), 0o755)
 
 describe('without permission', () => {
   test('a tape that may not be read', async () => {

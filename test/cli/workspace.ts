@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { type Finished, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { type Finished, makeWorkspace, run, type Workspace } from '../support/run-retake.mjs'
 import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
 
 export const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
@@ -53,3 +53,15 @@ export async function interrupt(
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
   return { stdout, stderr, code, signal, ms: 0 }
 }
+
+/** Runs as a user without rights, since the system lets root do everything. */
+export function runAsNobody(args: readonly string[], cwd: string): Promise<Finished> {
+  if (process.getuid?.() !== 0) return run(process.execPath, [cli, ...args], cwd)
+  const script = `process.setgid(65534); process.setuid(65534)
+    const { main } = await import(${JSON.stringify(new URL('../../packages/cli/dist/command-line/main.js', import.meta.url).href)})
+    await main(${JSON.stringify(args)})`
+  return run(process.execPath, ['--input-type=module', '-e', script], cwd)
+}
+
+/** Lets everybody into the folder that holds this one, so that only its own permissions matter. */
+export const openParent = (folder: string): Promise<void> => chmod(dirname(folder), 0o755)

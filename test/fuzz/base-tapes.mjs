@@ -145,7 +145,7 @@ function operations() {
       entry: 'src/agent.ts#handle',
       input: { $: 'Map', v: [['a', 1]] },
       host: { pid: 1, ppid: 0, hostname: 'h', script: 'a.mjs' },
-      code: { files: { 'agent.mjs': 'ab' }, packages: { openai: '1.0.0' } },
+      code: { list: 'ab'.repeat(32), files: 1 },
       preloads: [{ how: 'import', name: './p.mjs' }],
       stdio: { stdout: { isTTY: true, columns: 80 } },
       startedBy: { run: 'run-0', seq: 4 },

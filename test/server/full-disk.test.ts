@@ -1,18 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -23,44 +10,11 @@ import { RunCache } from '../../packages/server/dist/runs/run-cache.js'
 import { isDiskFull } from '../../packages/server/dist/edge/errors.js'
 import { BlobStore } from '../../packages/server/dist/storage/blob-store.js'
 import { ServerKeys } from '../../packages/server/dist/storage/server-keys.js'
+import { fillUp, removeDisk, smallDisk } from '../support/small-disk.js'
 import { skipTest, soakOnly } from '../support/soak.js'
 import { createOrganization, pushTape, startTeam, writeRun } from './support/api-team.js'
 
 const CLEAR = /DISK_FULL|STORAGE_FAILED|DATABASE_UNREACHABLE/
-
-/** Writes until the disk has no free block. */
-function fillUp(file: string): void {
-  const handle = openSync(file, 'w')
-  try {
-    for (const block = Buffer.alloc(4096); ;) writeSync(handle, block)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-  } finally {
-    closeSync(handle)
-  }
-}
-
-/** A folder on a disk of its own; undefined without the right to mount one. */
-function smallDisk(size: string): { readonly outer: string; readonly disk: string } | undefined {
-  const outer = mkdtempSync(path.join(tmpdir(), 'retake-full-'))
-  chmodSync(outer, 0o711)
-  const disk = path.join(outer, 'disk')
-  mkdirSync(disk)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0711`, 'tmpfs', disk], {
-      stdio: 'ignore',
-    })
-  } catch {
-    rmSync(outer, { recursive: true })
-    return undefined
-  }
-  return { outer, disk }
-}
-
-function removeDisk({ outer, disk }: { readonly outer: string; readonly disk: string }): void {
-  execFileSync('umount', ['-l', disk])
-  rmSync(outer, { recursive: true, force: true })
-}
 
 test('on a full disk, cached copies and abandoned uploads make room for uploads', async () => {
   const small = smallDisk('9m')

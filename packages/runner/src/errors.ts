@@ -127,9 +127,11 @@ export const cliErrors = errorTable({
     'A tag starts with a letter or digit, and has at most 100 letters, digits or . _ : / @ -.',
     'Write it as `+tag` to add or `-tag` to remove it.',
   ],
-  CODE_NOT_STORED: (id: string) => [
+  CODE_NOT_STORED: (id: string, missing?: string) => [
     `The code of run ${id} is not available.`,
-    'Its tape names no code, or contents are missing or damaged in `.retake/sources`.',
+    missing === undefined
+      ? 'Its tape names no code, or its program is not in the project.'
+      : `Missing or damaged in \`.retake/sources\`: ${missing}.`,
     'Check out the commit of the recording, and replay it with that code.',
   ],
   PACKAGES_NOT_INSTALLED: (why: string) => [

@@ -18,6 +18,7 @@ import { FOUND, Interrupted } from '@retake/runner/command-line'
 import { recordAgent, type AgentRecording } from '@retake/runner/record'
 import { replayAgent, type Replayed, replayReceipt } from '@retake/runner/agent'
 import { RunStore } from '@retake/runner/runs'
+import { sourceListOf } from '@retake/runner/sources'
 import { viewRun } from '@retake/runner/runs'
 import {
   attempt,
@@ -206,8 +207,8 @@ function missingVariables(tape: Tape): string[] {
   if (thrown === undefined) return []
   const lastStart = [...tape.events()].findLast(isInitiation)?.seq ?? 0
   const before = environmentOnTape(tape, lastStart)
-  const { code, cwd = '.' } = tape.details
-  const texts = Object.keys(code?.files ?? {}).map((file) =>
+  const { cwd = '.' } = tape.details
+  const texts = Object.keys(sourceListOf(tape)?.files ?? {}).map((file) =>
     attempt(() => readFileSync(path.resolve(cwd, file), 'utf8'), ''),
   )
   return [...environmentOnTape(tape).values()].flatMap(({ name, value }) => {

@@ -14,6 +14,7 @@ import { temporaryFolder } from '@retake/runner/temporary-folder'
 import { promptOnTerminal } from '@retake/runner/terminal'
 import { errorLines, explain } from '@retake/runner/command-line'
 import { findStep, viewRun } from '@retake/runner/runs'
+import { RecordedCode } from '@retake/runner/sources'
 
 /**
  * Opens the answer of a step in the user's editor and returns the saved text as the whole answer.
@@ -95,12 +96,15 @@ after the first changed step; the other changes apply to the corresponding steps
     '--force': 'accept an answer that is invalid for the provider',
     '--tail <offline>':
       "offline: after the fork, serve the parent's answers to identical requests, and stop at the first request that differs",
+    '--code <recorded|today>':
+      'recorded: run the code that was recorded, although it has changed since (default: today)',
     '--name <name>': 'name of the branch (default: the name of its parent)',
     ...CONTINUE_OPTIONS,
   },
   examples: [
     `retake fork last --at 4 --set 'choices.0.message.content="No."'`,
     `retake fork last --at 3 --set 'price=49' --tail offline`,
+    `retake fork last --at 3 --set 'price=49' --code recorded`,
     `retake fork last --at 2 --request 'model="gpt-5-mini"'`,
     'retake fork last --at e17 --set value=0.5',
     `retake fork last --at 1 --every-request 'messages.0.content=@system.md'`,
@@ -129,8 +133,16 @@ after the first changed step; the other changes apply to the corresponding steps
     const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
+    const isRecorded = options.choice('code', ['recorded', 'today']) === 'recorded'
+    using code = isRecorded ? RecordedCode.required(tape) : undefined
     const edited = options.flag('edit') ? await editPayload(tape, wanted) : {}
-    return continueVerb(tape, planFork(tape, { ...wanted, ...edited }), 'forked', options)
+    return await continueVerb(
+      tape,
+      planFork(tape, { ...wanted, ...edited }),
+      'forked',
+      options,
+      code,
+    )
   },
 } satisfies Verb
 

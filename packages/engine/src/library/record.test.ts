@@ -168,7 +168,7 @@ test('a tool gets its arguments as recorded, even with concurrent runs', async (
 test('a tape has the code of its entry; a branch in the program does not claim it', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
-  const code = { files: { 'agent.mjs': 'a'.repeat(64) }, packages: {} }
+  const code = { list: 'a'.repeat(64), files: 1 }
   const price = tool('price', async ({ sku }: { sku: string }) => sku)
   const agent = (): Promise<string> => price({ sku: 'a' })
   const { run } = await record({ name: 'x', dir, entry: 'agent.mjs' }, agent, code)

@@ -1,5 +1,6 @@
 import { attempt } from '@retake/tape/format'
 import path from 'node:path'
+import type { MovedRoot } from '../player/moved-tape.js'
 import { disk } from './disk.js'
 
 /**
@@ -20,7 +21,8 @@ interface JournalLine {
  * - `overlay.json` marks the folder as an overlay, and names the folder in which it started
  * - `work/` contains copies until they are complete
  *
- * Each change is one append or one rename, so a killed branch leaves an intact overlay.
+ * Each change is one append or one rename, so a killed branch leaves an intact overlay. Its files
+ * name the recorded folder, even if the branch runs in a copy of it.
  */
 export class OverlayStore {
   readonly folder: string
@@ -32,42 +34,57 @@ export class OverlayStore {
   readonly #journal: string
   #copies = 0
 
-  private constructor(folder: string, base: string) {
+  private constructor(
+    folder: string,
+    base: string,
+    private readonly moved?: MovedRoot,
+  ) {
     this.folder = disk.realpathSync(folder)
     this.base = base
     this.tree = path.join(this.folder, 'tree')
     this.#work = path.join(this.folder, 'work')
     this.#journal = path.join(this.folder, 'hidden.jsonl')
-    for (const { hide, why } of readJournal(this.#journal)) this.hidden.set(hide, why)
+    for (const { hide, why } of readJournal(this.#journal))
+      this.hidden.set(this.#toCurrent(hide), why)
   }
 
-  /** Creates the folder, or continues with an existing one. */
-  static make(folder: string, base: string): OverlayStore {
-    const known = OverlayStore.open(folder)
+  /** Creates the folder, or continues with an existing one. `base` is a folder of today. */
+  static make(folder: string, base: string, moved?: MovedRoot): OverlayStore {
+    const known = OverlayStore.open(folder, moved)
     if (known !== undefined) return known
     disk.mkdirSync(folder, { recursive: true })
-    const store = new OverlayStore(folder, base)
+    const store = new OverlayStore(folder, withRoot(base, moved?.current, moved?.recorded), moved)
     for (const part of [store.tree, store.#work]) disk.mkdirSync(part, { recursive: true })
-    disk.writeFileSync(headerOf(folder), `${JSON.stringify({ format: 1, base })}\n`)
+    disk.writeFileSync(headerOf(folder), `${JSON.stringify({ format: 1, base: store.base })}\n`)
     return store
   }
 
   /** Opens an existing overlay; undefined if the folder is not one. */
-  static open(folder: string): OverlayStore | undefined {
+  static open(folder: string, moved?: MovedRoot): OverlayStore | undefined {
     return attempt(() => {
       const { base } = JSON.parse(disk.readFileSync(headerOf(folder), 'utf8')) as { base: string }
-      return new OverlayStore(folder, base)
+      return new OverlayStore(folder, base, moved)
     })
   }
 
   /** Where the overlay stores an absolute path. */
   overlayPath(filePath: string): string {
-    const { root } = path.parse(filePath)
-    return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), filePath.slice(root.length))
+    const recorded = this.#toRecorded(filePath)
+    const { root } = path.parse(recorded)
+    return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), recorded.slice(root.length))
+  }
+
+  /** The folder of a path. That of a copied project is in the folder of the recorded one. */
+  parentOf(filePath: string): string {
+    return path.dirname(filePath === this.moved?.current ? this.moved.recorded : filePath)
   }
 
   /** The original of a path in the tree; other paths and texts are returned unchanged. */
   original(text: string): string {
+    return this.#toCurrent(this.#original(text))
+  }
+
+  #original(text: string): string {
     if (process.platform !== 'win32') {
       // The tree itself represents the root.
       return text === this.tree ? '/' : text.replaceAll(this.tree + path.sep, '/')
@@ -81,7 +98,10 @@ export class OverlayStore {
 
   hide(filePath: string, why: Hidden): void {
     if (this.hidden.get(filePath) === why) return
-    disk.appendFileSync(this.#journal, `${JSON.stringify({ hide: filePath, why })}\n`)
+    disk.appendFileSync(
+      this.#journal,
+      `${JSON.stringify({ hide: this.#toRecorded(filePath), why })}\n`,
+    )
     this.hidden.set(filePath, why)
   }
 
@@ -96,6 +116,19 @@ export class OverlayStore {
   remove(): void {
     disk.rmSync(this.folder, { recursive: true, force: true })
   }
+
+  #toRecorded(file: string): string {
+    return withRoot(file, this.moved?.current, this.moved?.recorded)
+  }
+
+  #toCurrent(file: string): string {
+    return withRoot(file, this.moved?.recorded, this.moved?.current)
+  }
+}
+
+function withRoot(file: string, from: string | undefined, to = ''): string {
+  const isInside = from !== undefined && (file === from || file.startsWith(from + path.sep))
+  return isInside ? to + file.slice(from.length) : file
 }
 
 /** Read before `process.pid` is patched. */

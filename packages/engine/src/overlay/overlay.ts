@@ -2,6 +2,7 @@ import { attempt } from '@retake/tape/format'
 import type fs from 'node:fs'
 import path from 'node:path'
 import type { Session } from '../kernel/session.js'
+import type { MovedRoot } from '../player/moved-tape.js'
 import { disk, LINKS_MAX, lookAt } from './disk.js'
 import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
@@ -38,12 +39,18 @@ export class Overlay {
     {
       isFilled = false,
       parent,
-    }: { readonly isFilled?: boolean; readonly parent?: ParentWrites } = {},
+      moved,
+    }: {
+      readonly isFilled?: boolean
+      readonly parent?: ParentWrites
+      /** Set if the program runs in a copy of its folder. */
+      readonly moved?: MovedRoot | undefined
+    } = {},
   ) {
     Overlay.isInUse = true
     this.isFilled = isFilled
     this.parent = parent
-    this.store = OverlayStore.make(folder, process.cwd())
+    this.store = OverlayStore.make(folder, process.cwd(), moved)
   }
 
   /** False for devices, and for the overlay itself. */
@@ -209,7 +216,7 @@ export class Overlay {
 
   /** Creates parent folders like those on disk; an entry that is not a folder there does not become one. */
   #makeParents(filePath: string): void {
-    const parent = path.dirname(filePath)
+    const parent = this.store.parentOf(filePath)
     if (parent === filePath) return
     this.#makeParents(parent)
     this.#copyUp(parent, false)

@@ -30,7 +30,7 @@ export interface ContinuePlan extends HandOverPlan {
   readonly served?: PinnedPlan
   /** Pinned steps, and how all others are answered after the tape is left. */
   readonly pinned?: PinnedPlan
-  /** Set if the program is now in another folder; for branches that are discarded. */
+  /** Set if the program runs in another folder than the recorded one, such as a copy of it. */
   readonly root?: MovedRoot
   /** True if the branch is deleted after it was read, so it need not survive a crash. */
   readonly isDiscarded?: boolean

@@ -125,8 +125,9 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const tape = plan.root ? movedTape(recorded, plan.root) : recorded
     const ports = servingPorts(tape)
     if (plan.root) ports.mask.nameAsRecorded(plan.root)
-    // Its draws are pinned by recorded site.
-    if (plan.root && plan.pinned) nameSitesAsRecorded(plan.root)
+    // Draws are pinned by recorded site, and a branch that stays outlives the copy.
+    const namesRecorded = plan.pinned !== undefined || plan.isDiscarded !== true
+    if (plan.root && namesRecorded) nameSitesAsRecorded(plan.root)
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
     let events: EventWriter | undefined
@@ -188,7 +189,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         overlay,
         onFailed,
         goLive: (at, owner) => {
-          writer ??= startBranch(plan, plan.pinned ? recorded : tape, at)
+          writer ??= startBranch(plan, namesRecorded ? recorded : tape, at)
           events = through(writer)
           const tail = tailAt(at, owner)
           const skipsSyncs = plan.isDiscarded === true && pinned !== undefined
@@ -297,8 +298,8 @@ function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
  * The overlay for the files of a branch. A killed branch continues with its own overlay. A branch
  * of a branch gets a new one, because the files of its parent never reached the disk.
  */
-function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | undefined {
-  const options = { parent: new ParentWrites(tape) }
+function overlayFor({ overlay, branch, root }: ContinuePlan, tape: Tape): Overlay | undefined {
+  const options = { parent: new ParentWrites(tape), moved: root }
   if (overlay !== undefined) return new Overlay(overlay, options)
   if (!usesOverlay(tape)) return undefined
   const own = planOverlay(tape.path)

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Tape } from '@retake/tape/format'
+import type { SourceList, Tape } from '@retake/tape/format'
 import { lineAt, type MaskedSource } from '@retake/runner/privacy'
 import { filesOfCode } from '@retake/runner/sources'
 import { isSourcePath } from './capsule-file.js'
@@ -18,13 +18,13 @@ export interface CapsuleProject {
  * Reads paths from tapes, which may be those of a stranger. `tapes`: the run, and processes that it
  * started; the first tape that names a path decides.
  */
-export function projectOf(tapes: readonly [Tape, ...Tape[]]): CapsuleProject {
+export function projectOf(tapes: readonly [Tape, ...Tape[]], lists: SourceLists): CapsuleProject {
   const [{ details }] = tapes
   const folder = slashed(details.cwd ?? '')
   const named = new Map<string, string>()
   for (const tape of tapes) {
     const from = path.posix.relative(folder, slashed(tape.details.cwd ?? ''))
-    for (const [file, sha] of Object.entries(filesOfTape(tape))) {
+    for (const [file, sha] of Object.entries(filesOfTape(tape, lists))) {
       const relative = path.posix.join(from, slashed(file))
       if (!named.has(relative)) named.set(relative, sha)
     }
@@ -39,9 +39,17 @@ export function projectOf(tapes: readonly [Tape, ...Tape[]]): CapsuleProject {
   return { cwd, files, ...(refused !== undefined && { refused }) }
 }
 
-/** Digests that a tape has for its code, by path. */
-export const filesOfTape = ({ details: { code } }: Tape): Readonly<Record<string, string>> =>
-  code === undefined ? {} : filesOfCode(code)
+/** Lists of source files, by their digest. */
+export type SourceLists = ReadonlyMap<string, SourceList>
+
+/** Digests of the code of a tape, by path; none without its list. */
+export function filesOfTape(
+  { details: { code } }: Tape,
+  lists: SourceLists,
+): Readonly<Record<string, string>> {
+  const list = lists.get(code?.list ?? '')
+  return list === undefined ? {} : filesOfCode(list)
+}
 
 const slashed = (file: string): string => file.replaceAll('\\', '/')
 const stepsUp = (file: string): number => file.split('/').filter((part) => part === '..').length

@@ -20,8 +20,8 @@ import { readPart } from '@retake/runner/read-part'
 /**
  * A capsule is one gzip stream: a line of JSON with the names, sizes and digests of its files, then
  * their contents in the same order. `runs/<id>.tape` and `runs/<id>.children/<id>.tape` are tapes,
- * with all events. `sources/<digest>` is a source file under the digest that a tape has for it; its
- * path is on the tape only. `masked` are bytes of a source file that were replaced by others.
+ * with all events. `sources/<digest>` is the list of source files that a tape names, or a source file
+ * under the digest that a list has for it; its path is in the list only. `masked` are bytes of a source file that were replaced by others.
  */
 export interface CapsuleHeader {
   readonly capsule: typeof CAPSULE_FORMAT

@@ -42,6 +42,12 @@ const shaOf = (bytes: Uint8Array | string): string =>
 /** The tape of a process that the run started. */
 const childTape = (): Buffer => readFileSync(runWith(temporary(), {}, {}, 'run-1-3'))
 
+/** The list of these files, as it is stored. */
+function listOf(files: Readonly<Record<string, string>>): string {
+  const digests = Object.entries(files).map(([name, text]) => [name, shaOf(text)])
+  return JSON.stringify({ files: Object.fromEntries(digests), packages: {}, settings: {} })
+}
+
 /** A run with its code, in `.retake` of a folder. Returns its tape. */
 function runWith(
   folder: string,
@@ -49,20 +55,18 @@ function runWith(
   more: Partial<RunDetails> = {},
   id = 'run-1',
 ): string {
-  const digests = Object.fromEntries(
-    Object.entries(files).map(([name, text]) => [name, shaOf(text)]),
-  )
+  const list = listOf(files)
   const runs = path.join(folder, '.retake', 'runs')
   mkdirSync(runs, { recursive: true })
   SourceStore.besideRuns(runs).keep(
-    new Map(Object.values(files).map((text) => [shaOf(text), Buffer.from(text)])),
+    new Map([...Object.values(files), list].map((text) => [shaOf(text), Buffer.from(text)])),
   )
   const file = path.join(runs, `${id}.tape`)
   const run = { id, name: 'run', startedAt: 0, node: 'v20.0.0' }
   const writer = TapeWriter.create(
     file,
     { type: 'run', scope: 'process', ...run },
-    { cwd: '/agent', entry: 'agent.mjs', code: { files: digests, packages: {} }, ...more },
+    { cwd: '/agent', entry: 'agent.mjs', code: { list: shaOf(list), files: 1 }, ...more },
   )
   writer.append({ type: 'end', exitCode: 0 })
   writer.seal()
@@ -111,7 +115,8 @@ test('a capsule has the tape and the code of a run, with masked secrets', async 
   expect(masked.length).toBe(FILES['lib/key.mjs']?.length)
   expect(masked).toContain('retake-hidden')
   expect(openTape(path.join(into, '.retake/runs/run-1.tape')).verify().ok).toBe(true)
-  expect(filesBelow(path.join(into, '.retake/sources'))).toHaveLength(2)
+  // Two of the files, and the list.
+  expect(filesBelow(path.join(into, '.retake/sources'))).toHaveLength(3)
   expect(await unpackIn(out, into)).toMatchObject({ outcome: 'exists' })
 })
 
@@ -218,7 +223,7 @@ interface Parts {
 }
 function partsOf(files: Readonly<Record<string, string>>, more: Partial<RunDetails> = {}): Parts {
   const tape = readFileSync(runWith(temporary(), files, more))
-  const sources = Object.values(files).map((text) => ({
+  const sources = [listOf(files), ...Object.values(files)].map((text) => ({
     entry: entry(`sources/${shaOf(text)}`, text),
     text,
   }))
@@ -237,6 +242,8 @@ const whole = ({ tape, tapeEntry, sources }: Parts, changed: object = {}): Buffe
   )
 const ONE = { 'agent.mjs': 'agent\n' }
 const sha = shaOf('agent\n')
+const LIST = listOf(ONE)
+const listEntry = entry(`sources/${shaOf(LIST)}`, LIST)
 
 test.each<[string, () => Buffer]>([
   ['is empty', () => Buffer.alloc(0)],
@@ -302,8 +309,8 @@ test.each<[string, () => Buffer]>([
     () => {
       const { tape, tapeEntry } = partsOf(ONE)
       const large = Buffer.alloc(17 << 20)
-      const files = [tapeEntry, entry(`sources/${sha}`, large, { masked: [[0, 1]] })]
-      return made({ capsule: 1, run: 'run-1', files }, tape, large)
+      const files = [tapeEntry, listEntry, entry(`sources/${sha}`, large, { masked: [[0, 1]] })]
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, large)
     },
   ],
   [
@@ -312,7 +319,7 @@ test.each<[string, () => Buffer]>([
       const { tape, tapeEntry, sources } = partsOf(ONE)
       const wrong = { ...tapeEntry, sha256: shaOf('other') }
       const files = [wrong, ...sources.map((each) => each.entry)]
-      return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n')
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, 'agent\n')
     },
   ],
   [
@@ -323,32 +330,62 @@ test.each<[string, () => Buffer]>([
       edited.write('X', edited.indexOf('exitCode'))
       const child = entry('runs/run-1.children/run-1-3.tape', edited)
       const files = [tapeEntry, ...sources.map((each) => each.entry), child]
-      return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n', edited)
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, 'agent\n', edited)
     },
   ],
   [
     'has other code than was recorded',
     () => {
       const { tape, tapeEntry } = partsOf(ONE)
-      const files = [tapeEntry, entry(`sources/${sha}`, 'other\n')]
-      return made({ capsule: 1, run: 'run-1', files }, tape, 'other\n')
+      const files = [tapeEntry, listEntry, entry(`sources/${sha}`, 'other\n')]
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, 'other\n')
     },
   ],
   [
     'masks bytes outside of a file',
     () => {
       const { tape, tapeEntry } = partsOf(ONE)
-      const files = [tapeEntry, entry(`sources/${sha}`, 'other\n', { masked: [[3, 9]] })]
-      return made({ capsule: 1, run: 'run-1', files }, tape, 'other\n')
+      const files = [tapeEntry, listEntry, entry(`sources/${sha}`, 'other\n', { masked: [[3, 9]] })]
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, 'other\n')
     },
   ],
   [
     'lacks code',
     () => {
       const { tape, tapeEntry } = partsOf(ONE)
-      return made({ capsule: 1, run: 'run-1', files: [tapeEntry] }, tape)
+      return made({ capsule: 1, run: 'run-1', files: [tapeEntry, listEntry] }, tape, LIST)
     },
   ],
+  [
+    'lacks the list of its files',
+    () => {
+      const { tape, tapeEntry } = partsOf(ONE)
+      const files = [tapeEntry, entry(`sources/${sha}`, 'agent\n')]
+      return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n')
+    },
+  ],
+  ...(['{"files":{}}', LIST.replace('agent.mjs', 'other.mjs')] as const).flatMap((edited) =>
+    [{}, { masked: [[0, 5]] }].map((more): [string, () => Buffer] => [
+      `has an edited list of files, ${JSON.stringify(more)}`,
+      () => {
+        const { tape, tapeEntry } = partsOf(ONE)
+        const wrong = entry(`sources/${shaOf(LIST)}`, edited, more)
+        const files = [tapeEntry, wrong, entry(`sources/${sha}`, 'agent\n')]
+        return made({ capsule: 1, run: 'run-1', files }, tape, edited, 'agent\n')
+      },
+    ]),
+  ),
+  ...['[]', '{"files":{"agent.mjs":7}}', 'agent.mjs', '{"files":{"a\\u0000b":"x"}}'].map(
+    (text): [string, () => Buffer] => [
+      `names ${text} as its list of files`,
+      () => {
+        const code = { list: shaOf(text), files: 1 }
+        const { tape, tapeEntry } = partsOf(ONE, { code })
+        const files = [tapeEntry, entry(`sources/${shaOf(text)}`, text)]
+        return made({ capsule: 1, run: 'run-1', files }, tape, text)
+      },
+    ],
+  ),
   [
     'has code that no tape names',
     () => {
@@ -358,7 +395,7 @@ test.each<[string, () => Buffer]>([
         ...sources.map((each) => each.entry),
         entry(`sources/${shaOf('x')}`, 'x'),
       ]
-      return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n', 'x')
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, 'agent\n', 'x')
     },
   ],
   [
@@ -372,7 +409,7 @@ test.each<[string, () => Buffer]>([
       const edited = Buffer.from(tape)
       edited.write('X', edited.indexOf('agent.mjs'))
       const files = [entry('runs/run-1.tape', edited), ...sources.map((each) => each.entry)]
-      return made({ capsule: 1, run: 'run-1', files }, edited, 'agent\n')
+      return made({ capsule: 1, run: 'run-1', files }, edited, LIST, 'agent\n')
     },
   ],
   [
@@ -392,7 +429,7 @@ test.each<[string, () => Buffer]>([
         ...sources.map((each) => each.entry),
         entry('runs/run-2.tape', tape),
       ]
-      return made({ capsule: 1, run: 'run-1', files }, tape, 'agent\n', tape)
+      return made({ capsule: 1, run: 'run-1', files }, tape, LIST, 'agent\n', tape)
     },
   ],
   [

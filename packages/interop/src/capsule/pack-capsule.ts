@@ -6,10 +6,16 @@ import { cliErrors } from '@retake/runner/errors'
 import { type MaskedSource, maskSources, tapeLineage } from '@retake/runner/privacy'
 import { readPart } from '@retake/runner/read-part'
 import { isRecording } from '@retake/runner/runs'
-import { recordedSources } from '@retake/runner/sources'
-import { attempt, type Tape } from '@retake/tape/format'
+import {
+  codeNotStored,
+  filesOfCode,
+  recordedSources,
+  sourceListOf,
+  storedContent,
+} from '@retake/runner/sources'
+import { attempt, type SourceList, type Tape } from '@retake/tape/format'
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { filesOfTape, maskedLines, projectOf } from './capsule-code.js'
+import { filesOfTape, maskedLines, projectOf, type SourceLists } from './capsule-code.js'
 import {
   CAPSULE_BYTES_MAX,
   CAPSULE_FORMAT,
@@ -57,31 +63,42 @@ export async function packCapsule(
     .filter((each) => each !== file)
     .map((each) => openOwnTape(each))
   const started = others.filter(({ path: each }) => path.dirname(each) === childrenFolder(file))
-  const project = projectOf([own, ...started])
+  const lists = new Map<string, SourceList>()
+  const listBytes = new Map<string, Buffer>()
+  for (const tape of [own, ...others]) {
+    const { list = '' } = tape.details.code ?? {}
+    const parsed = sourceListOf(tape)
+    const bytes = storedContent(tape, list)
+    if (parsed === undefined || bytes === undefined) continue
+    lists.set(list, parsed)
+    listBytes.set(list, bytes)
+  }
+  const project = projectOf([own, ...started], lists)
   if (project.refused !== undefined) throw cliErrors.CAPSULE_NOT_POSSIBLE(run.id, project.refused)
-  const sources = sourcesOf([own, ...others])
+  const sources = sourcesOf([own, ...others], lists)
   const needed = [...project.files.values()]
-  if (needed.length === 0 || needed.some((sha) => !sources.has(sha)))
-    throw cliErrors.CODE_NOT_STORED(run.id)
+  if (needed.length === 0 || needed.some((sha) => !sources.has(sha))) throw codeNotStored(own)
+  // A list cannot be masked, because its digest is on the tape.
+  const paths = [...lists.values()].flatMap((list) => Object.keys(filesOfCode(list)))
+  const searched = maskSources(new Map([['paths', Buffer.from(paths.join('\n'))]]))
+  const found = searched.get('paths')?.masked.length ?? 0
+  if (found > 0 && !allowsSecrets) throw cliErrors.SECRETS_FOUND(run.id, found, 'paths of its code')
   const contents: ReadonlyMap<string, MaskedSource> = allowsSecrets
     ? new Map(Array.from(sources, ([sha, bytes]) => [sha, { bytes, masked: [] }]))
     : maskSources(sources)
   const tapes = Array.from(files, ([name, each]) => tapeEntry(name, each))
   const entries: CapsuleEntry[] = [
     ...tapes.map(({ entry }) => entry),
-    ...Array.from(contents, ([sha, { bytes, masked }]) => ({
-      name: `sources/${sha}`,
-      bytes: bytes.length,
-      sha256: shaOf(bytes),
-      ...(masked.length > 0 && { masked }),
-    })),
+    ...Array.from(listBytes, ([sha, bytes]) => sourceEntry(sha, { bytes, masked: [] })),
+    ...Array.from(contents, ([sha, source]) => sourceEntry(sha, source)),
   ]
   if (entries.reduce((sum, { bytes }) => sum + bytes, 0) > CAPSULE_BYTES_MAX)
     throw cliErrors.CAPSULE_NOT_POSSIBLE(run.id)
   const parts = function* ({ name, bytes }: CapsuleEntry): Generator<Uint8Array> {
-    const source = contents.get(name.replace('sources/', ''))
+    const sha = name.replace('sources/', '')
+    const source = listBytes.get(sha) ?? contents.get(sha)?.bytes
     const tape = tapes.find(({ entry }) => entry.name === name)
-    if (source !== undefined) yield source.bytes
+    if (source !== undefined) yield source
     else if (tape !== undefined)
       for (let at = 0; at < bytes; at += PART_BYTES)
         yield readPart(tape.path, at, Math.min(PART_BYTES, bytes - at))
@@ -102,14 +119,21 @@ export async function packCapsule(
   }
 }
 
+const sourceEntry = (sha: string, { bytes, masked }: MaskedSource): CapsuleEntry => ({
+  name: `sources/${sha}`,
+  bytes: bytes.length,
+  sha256: shaOf(bytes),
+  ...(masked.length > 0 && { masked }),
+})
+
 const PART_BYTES = 8 << 20
 export const shaOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** Contents of all code that is on these tapes, as far as they were kept, by digest. */
-function sourcesOf(tapes: readonly Tape[]): Map<string, Buffer> {
+function sourcesOf(tapes: readonly Tape[], lists: SourceLists): Map<string, Buffer> {
   const contents = new Map<string, Buffer>()
   for (const tape of tapes) {
-    const shas = filesOfTape(tape)
+    const shas = filesOfTape(tape, lists)
     const { cwd = '.' } = tape.details
     const byPath = new Map(
       Object.entries(shas).map(([file, sha]) => [path.resolve(cwd, file), sha]),

@@ -16,9 +16,9 @@ import { cliErrors } from '@retake/runner/errors'
 import { foldersUp } from '@retake/runner/package-root'
 import type { MaskedRange } from '@retake/runner/privacy'
 import { RunStore } from '@retake/runner/runs'
-import { CONTENT_BYTES_MAX, SourceStore } from '@retake/runner/sources'
+import { CONTENT_BYTES_MAX, parseSourceList, SourceStore } from '@retake/runner/sources'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
-import { attempt, type Tape } from '@retake/tape/format'
+import { attempt, type SourceList, type Tape } from '@retake/tape/format'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { filesOfTape, maskedLines, maskNames, projectOf } from './capsule-code.js'
 import { type CapsuleEntry, readCapsule } from './capsule-file.js'
@@ -63,11 +63,20 @@ export async function unpackCapsule(
     names: names.filter((name) => name.startsWith('runs/')),
     invalid,
   })
-  const project = projectOf([own, ...started])
+  const lists = new Map<string, SourceList>()
+  for (const { details } of all)
+    if (details.code !== undefined) {
+      const list = checkedList(details.code.list, files, unpacked, invalid)
+      if (list !== undefined) lists.set(details.code.list, list)
+    }
+  const project = projectOf([own, ...started], lists)
   if (project.refused !== undefined)
     throw invalid(`It has code at the path ${JSON.stringify(project.refused)}.`)
   const sources = new Map<string, Source>()
-  const onTapes = new Set(all.flatMap((tape) => Object.values(filesOfTape(tape))))
+  const onTapes = new Set([
+    ...all.flatMap((tape) => Object.values(filesOfTape(tape, lists))),
+    ...lists.keys(),
+  ])
   for (const entry of files)
     if (entry.name.startsWith('sources/'))
       sources.set(...checkedSource(entry, unpacked, onTapes, invalid))
@@ -92,9 +101,10 @@ export async function unpackCapsule(
       plan.addTape(path.join(store.folder, name.slice('runs/'.length)), path.join(unpacked, name))
   const { isNew } = plan
   store.prepare()
-  const contents = [...sources].flatMap(([sha, { bytes, isRecorded }]) =>
-    isRecorded ? [[sha, bytes] as const] : [],
-  )
+  const contents = [...sources]
+    .flatMap(([sha, { bytes, isRecorded }]) => (isRecorded ? [[sha, bytes] as const] : []))
+    // Lists come last: where they are, their contents are.
+    .toSorted(([a], [b]) => Number(lists.has(a)) - Number(lists.has(b)))
   SourceStore.besideRuns(store.folder).keep(new Map(contents))
   plan.execute()
   const { cwd = '' } = own.details
@@ -137,6 +147,24 @@ function checkedTapes(
     if (error instanceof RetakeError && error.code === 'CAPSULE_INVALID') throw error
     throw invalid(error instanceof RetakeError ? `${error.what} ${error.why}` : reason(error))
   }
+}
+
+/** The list of a tape's source files, if it is in the capsule. A list has no masked secrets. */
+function checkedList(
+  sha: string,
+  files: readonly CapsuleEntry[],
+  folder: string,
+  invalid: (why: string) => Error,
+): SourceList | undefined {
+  const name = `sources/${sha}`
+  const entry = files.find((each) => each.name === name)
+  if (entry === undefined) return undefined
+  if (entry.bytes > CONTENT_BYTES_MAX) throw invalid(`${name} is too large for a list of files.`)
+  const bytes = readFileSync(path.join(folder, name))
+  if (shaOf(bytes) !== sha) throw invalid(`${name} is not the list that its tape names.`)
+  const list = parseSourceList(bytes)
+  if (list === undefined) throw invalid(`${name} is not a list of source files.`)
+  return list
 }
 
 interface Source {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SourceStore } from '@retake/runner/sources'
-import { TapeWriter } from '@retake/tape/node'
+import { openTape, TapeWriter } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { packCode } from './pack-code.js'
 
@@ -26,15 +26,19 @@ function project(isKept = true): { folder: string; tape: string } {
     writeFileSync(path.join(folder, name), text)
     return [name, createHash('sha256').update(text).digest('hex'), Buffer.from(text)] as const
   })
+  const files = Object.fromEntries(contents.map(([name, sha]) => [name, sha]))
+  const listBytes = Buffer.from(JSON.stringify({ files, packages: {}, settings: {} }))
+  const list = createHash('sha256').update(listBytes).digest('hex')
   if (isKept)
-    SourceStore.besideRuns(runs).keep(new Map(contents.map(([, sha, bytes]) => [sha, bytes])))
+    SourceStore.besideRuns(runs).keep(
+      new Map([...contents.map(([, sha, bytes]) => [sha, bytes] as const), [list, listBytes]]),
+    )
   const tape = path.join(runs, 'run-1.tape')
   const run = { id: 'run-1', name: 'run', startedAt: 0, node: 'v20.0.0' }
-  const files = Object.fromEntries(contents.map(([name, sha]) => [name, sha]))
   const writer = TapeWriter.create(
     tape,
     { type: 'run', scope: 'process', ...run },
-    { cwd: folder, entry: 'agent.mjs', code: { files, packages: {} } },
+    { cwd: folder, entry: 'agent.mjs', code: { list, files: contents.length } },
   )
   writer.append({ type: 'end', exitCode: 0 })
   writer.seal()
@@ -62,6 +66,9 @@ test.skipIf(process.platform === 'win32')(
     expect(read('key.mjs')).not.toContain(key)
     expect(read('key.mjs')).toHaveLength(FILES['key.mjs']?.length ?? 0)
     expect(read('notes.txt')).toBe('not imported\n')
+    // A worker can say which files differ.
+    const { list = '' } = openTape(tape).details.code ?? {}
+    expect(() => read(path.join('.retake/sources', list.slice(0, 2), list))).not.toThrow()
   },
 )
 

@@ -17,7 +17,7 @@ import { cliErrors } from '@retake/runner/errors'
 import { AgentProject, SECRET_FILE, SKIPPED } from './project-copy.js'
 import { foldersUp } from '@retake/runner/package-root'
 import { maskSources, secretsIn } from '@retake/runner/privacy'
-import { recordedSources } from '@retake/runner/sources'
+import { recordedSources, sourceListOf, SourceStore, storedContent } from '@retake/runner/sources'
 import { temporaryFolder } from '@retake/runner/temporary-folder'
 
 /** Packages that every worker has. */
@@ -35,8 +35,9 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
   if (movedHere(tape) !== undefined || process.platform === 'win32')
     throw cliErrors.CODE_NOT_PACKED(id, 'The project is not where the run was recorded.')
   const { folder } = new AgentProject(tape)
-  const { code, cwd = folder } = tape.details
-  const modules = Object.keys(code?.files ?? {}).map((name) => path.resolve(cwd, name))
+  const { cwd = folder } = tape.details
+  const list = sourceListOf(tape)
+  const modules = Object.keys(list?.files ?? {}).map((name) => path.resolve(cwd, name))
   using temporary = temporaryFolder('push-code')
   const recorded = [...writeRecorded(tape, temporary.path, allowsSecrets)]
   const own = [...new Set([...projectFiles(folder), ...modules])].filter(
@@ -50,7 +51,7 @@ export function packCode(file: string, archive: string, allowsSecrets: boolean):
       `The file ${secret} seems to contain a secret.`,
       'If the program does not need the file, let git ignore it. Otherwise push without --code, or with --allow-secrets.',
     )
-  const named = Object.keys(code?.packages ?? {})
+  const named = Object.keys(list?.packages ?? {})
   const roots = [folder, cwd, ...modules.map((each) => path.dirname(each))]
   const packages = neededPackages([...named, ...dependenciesOf(folder)], roots)
   const bytes = own.reduce((sum, each) => sum + lstatSync(each).size, 0)
@@ -90,6 +91,18 @@ function* writeRecorded(tape: Tape, folder: string, allowsSecrets: boolean): Gen
     writeFileSync(target, masked?.get(file)?.bytes ?? content)
     yield file
   }
+  yield* writeList(tape, path.join(folder, 'recorded'))
+}
+
+/** A worker needs the list to say which files differ from the recorded ones. */
+function* writeList(tape: Tape, folder: string): Generator<string> {
+  const { code, cwd = '.' } = tape.details
+  if (code === undefined) return
+  const list = storedContent(tape, code.list)
+  if (list === undefined) return
+  const store = new SourceStore(path.join(folder, cwd, '.retake', 'sources'))
+  store.keep(new Map([[code.list, list]]))
+  yield path.resolve(cwd, '.retake', 'sources', code.list.slice(0, 2), code.list)
 }
 
 /** Files that git does not ignore; all files without git. */

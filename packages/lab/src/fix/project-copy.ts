@@ -87,7 +87,7 @@ export class AgentProject {
     const code =
       entry === undefined
         ? []
-        : Object.keys(readCode(here(path.resolve(cwd, entry.file)), folder).code.files).map(
+        : Object.keys(readCode(here(path.resolve(cwd, entry.file)), folder).list.files).map(
             (file) => path.resolve(folder, file),
           )
     const read = viewRun(tape)

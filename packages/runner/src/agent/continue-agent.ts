@@ -18,8 +18,9 @@ import { openDemoModel } from './scripted-model.js'
 import { cliErrors } from '../errors.js'
 import { planOverlay } from '@retake/engine/plans'
 import { markRecording, runName } from '../runs/run-store.js'
-import { startOf, withPersonalData } from './replay-agent.js'
-import { storeCode } from '../sources/store-code.js'
+import { recordedCodeText, startOf, withPersonalData } from './replay-agent.js'
+import type { RecordedCode } from '../sources/recorded-code.js'
+import { storeCode, storeCodeOfParent } from '../sources/store-code.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, count, duration, plural } from '@retake/tape/present'
 import {
@@ -56,8 +57,10 @@ export async function continueVerb(
   plan: ContinuePlan,
   did: 'forked' | 'resumed' | 'rerun',
   options: Options,
+  code?: RecordedCode,
 ): Promise<number> {
   const continued = await continueAgent(tape, besideItsParent(tape, plan, options), {
+    code,
     nodeArgs: options.texts('node-arg'),
     env: options.variables(),
   })
@@ -106,6 +109,22 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
 }
 
 export function continuedLines(
+  parent: Tape,
+  continued: Continued,
+  did: 'forked' | 'resumed' | 'rerun',
+  look: Look,
+): string[] {
+  const { changedCode } = continued
+  const [first = '', ...others] = outcomeLines(parent, continued, did, look)
+  if (changedCode === undefined) return [first, ...others]
+  return [
+    first,
+    ...leadLines('  code     ', printable(recordedCodeText(changedCode)), look.width),
+    ...others,
+  ]
+}
+
+function outcomeLines(
   parent: Tape,
   continued: Continued,
   did: 'forked' | 'resumed' | 'rerun',
@@ -345,7 +364,8 @@ function leftLines(parent: Tape, { left }: Continued, { width }: Look): string[]
   return wrap(text, width - 2).map((line) => `  ${line}`)
 }
 
-function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: Look): string[] {
+function prefixDiffers(parent: Tape, continued: Continued, look: Look): string[] {
+  const { divergences, isLive, changedCode } = continued
   const [divergence] = divergences
   if (divergence === undefined) return []
   const fix = isLive
@@ -353,7 +373,7 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
         'After the change the agent makes a request that its parent did not',
         'make. Remove --tail offline to send it live.',
       ]
-    : divergenceAdvice(parent, divergence)
+    : divergenceAdvice(parent, divergence, defined({ changedCode }))
   return [
     ...divergenceReport(parent, divergence, look, { fix }),
     isLive
@@ -367,11 +387,15 @@ export interface ContinueOptions extends Partial<AgentOptions> {
   readonly env?: Readonly<Record<string, string>>
   /** URL of a module that is loaded before code of the run. */
   readonly watch?: string | undefined
+  /** Runs this code instead of today's. */
+  readonly code?: RecordedCode | undefined
 }
 
 export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
   readonly divergences: readonly Divergence[]
   readonly left?: Divergence
+  /** Set if the recorded code ran instead of today's: the files that have changed since. */
+  readonly changedCode?: readonly string[]
   /** Tape of the run; the served tape if nothing was recorded. */
   readonly tape: string
 }
@@ -382,20 +406,24 @@ export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>,
  */
 export async function continueAgent(
   tape: Tape,
-  plan: ContinuePlan,
+  given: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
+  const { root } = options.code ?? given
+  const plan = { ...given, ...(root && { root }) }
   const program = startOf(tape, plan.root)
   const env = liveEnvironment(withPersonalData(tape), options.env ?? {}, plan)
   const start = { ...program, env }
   const { branch } = plan
-  // Today's code ran, so the branch records its digests instead of the parent's.
+  // If today's code runs, the branch names it instead of the parent's.
   const hasCode =
     branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
   const target = plan.branch?.path ?? plan.source
-  const code = hasCode
-    ? storeCode(path.resolve(start.cwd, start.entry), start.cwd, path.dirname(target))
-    : undefined
+  const codeOfBranch = (): typeof tape.details.code =>
+    options.code
+      ? storeCodeOfParent(tape, path.dirname(target))
+      : storeCode(path.resolve(start.cwd, start.entry), start.cwd, path.dirname(target))
+  const code = hasCode ? codeOfBranch() : undefined
   using _mark = markRecording(target, plan.branch && tape.run.id)
   using child = new TaskProcess(
     start,
@@ -413,9 +441,12 @@ export async function continueAgent(
   const end = await child.run({ stdio: 'inherit', ...options })
   if (end.signal && existsSync(target)) endTape(target, end.signal, branch === undefined)
   if (existsSync(target)) trustInThisProcess(openOwnTape(target))
-  const report = child.read('report.json')
+  const report = child.read('report.json', (text) =>
+    root ? text.replaceAll(root.current, root.recorded) : text,
+  )
   if (report === undefined) throw missingReport(end)
-  return { ...(report as ContinueReport & Continued), ...end, tape: target }
+  const facts = defined({ changedCode: options.code?.changed })
+  return { ...(report as ContinueReport & Continued), ...end, ...facts, tape: target }
 }
 
 /** Throws the errors of `continueAgent` about programs and credentials, before anything runs. */

@@ -4,7 +4,8 @@ import { mismatchTexts } from '@retake/engine/errors'
 import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { Consequence, NotCaptured, Tape } from '@retake/tape'
-import { hasRecordedCode } from '../sources/source-store.js'
+import { codeNotStored } from '../sources/recorded-code.js'
+import { hasRecordedCode, sourceListOf } from '../sources/source-store.js'
 import { changedSources, packageChanges, packageChangeText } from '../sources/source-code.js'
 import {
   fromHere,
@@ -187,9 +188,16 @@ export function divergenceAdvice(
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
   const { node } = tape.run
   const versions = `recorded with Node ${node}, replayed with ${process.version}.`
+  const { code } = tape.details
+  const hasList = isRecordedCode || code === undefined || sourceListOf(tape) !== undefined
+  const listAdvice = hasList
+    ? []
+    : [codeNotStored(tape).why, 'So a file counts as changed if it was saved after the run began.']
+  const unchanged = hasList ? 'The code is unchanged' : 'The code seems unchanged'
   if (changes.length > 0)
     return linesOf(
       `Changed since the recording: ${changes.join(', ')}.`,
+      ...listAdvice,
       node !== process.version && capitalized(versions),
       masked.length > 0 &&
         `Secrets are masked in ${masked.map(fromHere).join(', ')}: write their values there.`,
@@ -204,7 +212,8 @@ export function divergenceAdvice(
     return [
       isRecordedCode
         ? `The recorded code ran, but not with its Node: ${versions}`
-        : `The code is unchanged, but Node is not: ${versions}`,
+        : `${unchanged}, but Node is not: ${versions}`,
+      ...listAdvice,
       ...suspects.slice(0, SUSPECTS_MAX),
       `Replay with Node ${node}, or record again:`,
       again,
@@ -212,7 +221,8 @@ export function divergenceAdvice(
   return [
     isRecordedCode
       ? 'The recorded code ran, so something is not captured.'
-      : 'The code is unchanged, so something is not captured.',
+      : `${unchanged}, so something is not captured.`,
+    ...listAdvice,
     ...(suspects.length === 0 ? lookFor(tape) : suspects.slice(0, SUSPECTS_MAX)),
   ]
 }

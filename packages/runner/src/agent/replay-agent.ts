@@ -44,7 +44,7 @@ export function replayReceipt(
     const verdict = isStructural(tape) ? 'same structure' : 'identical'
     return [
       `${paint('green', verdict)} · ${facts.join(' · ')}`,
-      ...(changedCode ? recordedCodeLines(changedCode) : []),
+      ...(changedCode ? [`code: ${recordedCodeText(changedCode)}`] : []),
       ...(replayed.cutOff || isCutOff(tape) ? cutOffLines(tape, look) : []),
       ...missingOutputLines(tape),
       `digest ${tape.digest}`,
@@ -64,11 +64,11 @@ export function replayReceipt(
   )
 }
 
-/** Said of a replay of the recorded code. */
-const recordedCodeLines = (changed: readonly string[]): string[] =>
+/** Said when the recorded code ran. */
+export const recordedCodeText = (changed: readonly string[]): string =>
   changed.length === 0
-    ? ['code: as recorded, and as it is today']
-    : [`code: as recorded; changed since: ${changed.map(fromHere).join(', ')}`]
+    ? 'as recorded, and as it is today'
+    : `as recorded; changed since: ${changed.map(fromHere).join(', ')}`
 
 /** For a run that was killed: operations in progress may or may not have had their effect. */
 export function cutOffLines(tape: Tape, { paint }: Look): string[] {

@@ -5,6 +5,7 @@ import type { Tape } from '@retake/tape'
 import { expect, onTestFinished, test } from 'vitest'
 import { PLAIN_LOOK } from '../terminal/terminal.js'
 import { codeChangeLines, codeChanges } from './code-changes.js'
+import { SourceStore } from './source-store.js'
 import { storeCode } from './store-code.js'
 
 /** A project whose files can be changed, and recorded as a run. */
@@ -108,7 +109,12 @@ test('a compiled file is only named, and so is one whose recorded text is missin
     'src/agent.ts': 'let a: string\n',
     'lib.mjs': 'two',
   })
-  rmSync(path.join(path.dirname(tape.path), '../sources'), { recursive: true })
+  const { list = '' } = tape.details.code ?? {}
+  const store = SourceStore.besideRuns(path.dirname(tape.path))
+  const bytes = store.read(list) ?? Buffer.alloc(0)
+  rmSync(store.folder, { recursive: true })
+  expect(() => codeChanges(tape)).toThrow('is not available')
+  store.keep(new Map([[list, bytes]]))
   expect(codeChanges(tape).files).toEqual([
     { path: 'agent.mjs', change: 'changed', hunks: [], why: 'generated' },
     { path: 'lib.mjs', change: 'changed', hunks: [], why: 'not kept' },

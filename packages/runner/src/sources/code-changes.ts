@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { rememberHidden, withoutHidden } from '@retake/engine/runs'
-import { defined, type RecordedCode, redactText, type Tape } from '@retake/tape'
+import { defined, redactText, type SourceList, type Tape } from '@retake/tape'
 import { plural, unifiedDiff } from '@retake/tape/present'
 import {
   entryOf,
@@ -11,9 +11,9 @@ import {
   packageChangeText,
   readCode,
 } from './source-code.js'
-import { cliErrors } from '../errors.js'
+import { codeNotStored } from './recorded-code.js'
 import { cutTo, type Look, printable, type Style } from '../terminal/terminal.js'
-import { filesOfCode, recordedSources } from './source-store.js'
+import { filesOfCode, recordedSources, sourceListOf } from './source-store.js'
 
 /** Consecutive lines of a difference, with the numbers of the first one in both texts. */
 export interface Hunk {
@@ -41,7 +41,7 @@ export interface CodeChanges {
 
 /** One side: digests of all files by their path, and their contents. */
 interface Side {
-  readonly code: RecordedCode
+  readonly list: SourceList
   readonly node: string
   readonly content: (file: string) => Buffer | undefined
 }
@@ -50,7 +50,7 @@ interface Side {
 export function codeChanges(tape: Tape, other?: Tape): CodeChanges {
   const before = recordedSide(tape)
   const after = other === undefined ? todaysSide(tape) : recordedSide(other)
-  const [a, b] = [filesOfCode(before.code), filesOfCode(after.code)]
+  const [a, b] = [filesOfCode(before.list), filesOfCode(after.list)]
   const paths = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter(
     (file) => a[file] !== b[file],
   )
@@ -71,8 +71,8 @@ export function codeChanges(tape: Tape, other?: Tape): CodeChanges {
     })
   const packages =
     other === undefined
-      ? [...packageChanges(tape, movedHere(tape)), ...onlyIn(after.code, before.code)]
-      : versionsBetween(before.code, after.code)
+      ? [...packageChanges(tape, movedHere(tape)), ...onlyIn(after.list, before.list)]
+      : versionsBetween(before.list, after.list)
   return {
     files: files.toSorted((x, y) => (x.path < y.path ? -1 : 1)),
     packages,
@@ -85,11 +85,12 @@ export const hasCodeChanges = ({ files, packages, node }: CodeChanges): boolean 
 
 function recordedSide(tape: Tape): Side {
   const { details, run } = tape
-  const { code, cwd = '.' } = details
-  if (code === undefined) throw cliErrors.CODE_NOT_STORED(run.id)
+  const { cwd = '.' } = details
+  const list = sourceListOf(tape)
+  if (list === undefined) throw codeNotStored(tape)
   rememberHidden(tape)
   const contents = new Map(recordedSources(tape))
-  return { code, node: run.node, content: (file) => contents.get(path.resolve(cwd, file)) }
+  return { list, node: run.node, content: (file) => contents.get(path.resolve(cwd, file)) }
 }
 
 function todaysSide(tape: Tape): Side {
@@ -97,9 +98,9 @@ function todaysSide(tape: Tape): Side {
   const root = movedHere(tape)
   const here = root?.current ?? cwd
   const entry = fileHere(cwd, entryOf(tape)?.file ?? '', root)
-  const { code, contents } = readCode(entry, here)
-  const all = filesOfCode(code)
-  return { code, node: process.version, content: (file) => contents.get(all[file] ?? '') }
+  const { list, contents } = readCode(entry, here)
+  const all = filesOfCode(list)
+  return { list, node: process.version, content: (file) => contents.get(all[file] ?? '') }
 }
 
 const isLockFile = (file: string): boolean =>
@@ -126,14 +127,14 @@ function difference(
 const maskedText = (bytes: Buffer): string =>
   redactText(bytes.toString()).split(/\r?\n/).map(withoutHidden).join('\n')
 
-const onlyIn = (after: RecordedCode, before: RecordedCode): PackageChange[] =>
+const onlyIn = (after: SourceList, before: SourceList): PackageChange[] =>
   Object.entries(after.packages)
     .filter(([name]) => !(name in before.packages))
     .map(([name, version]) => ({ name, after: version }))
 
 const versionsBetween = (
-  { packages: a }: RecordedCode,
-  { packages: b }: RecordedCode,
+  { packages: a }: SourceList,
+  { packages: b }: SourceList,
 ): PackageChange[] =>
   [...new Set([...Object.keys(a), ...Object.keys(b)])]
     .filter((name) => a[name] !== b[name])

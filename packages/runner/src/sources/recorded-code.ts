@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -13,12 +14,15 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
+import type { RetakeError } from '@retake/engine/errors'
 import { attempt, type Tape } from '@retake/tape/format'
 import { changedSources, entryOf, movedHere } from './source-code.js'
 import { cliErrors } from '../errors.js'
 import { foldersUp } from '../package-root.js'
+import { fromHere } from '../terminal/terminal.js'
 import { installPackages, type RecordedPackages, recordedPackages } from './install-packages.js'
-import { recordedSources } from './source-store.js'
+import { recordedSources, sourceListOf, SourceStore } from './source-store.js'
+import { UnchangedCode } from './unchanged-code.js'
 
 /**
  * A copy of the project in which the source files are those of the recording, and everything else
@@ -72,8 +76,17 @@ export class RecordedCode implements Disposable {
     }
     addFolders(cwd)
     addFolders(path.dirname(path.resolve(cwd, entryOf(tape)?.file ?? '')))
-    for (const folder of own) mkdirSync(inCopy(folder), { recursive: true, mode: 0o700 })
-    for (const [file, content] of contents) writeFileSync(inCopy(file), content, { mode: 0o600 })
+    // Programs may start such a file, and branches compare the modes of folders.
+    const modeOf = (at: string, own: number): number =>
+      (statSync(hereOf(at), { throwIfNoEntry: false })?.mode ?? 0) | own
+    for (const folder of own) {
+      mkdirSync(inCopy(folder), { recursive: true })
+      chmodSync(inCopy(folder), modeOf(folder, 0o700) & 0o777)
+    }
+    for (const [file, content] of contents) {
+      writeFileSync(inCopy(file), content)
+      chmodSync(inCopy(file), modeOf(file, 0o600) & 0o777)
+    }
     // Links to something with recorded code lead into the copy.
     const copyOf = (target: string): string | undefined => {
       const inProject = recordedAt(target)
@@ -95,7 +108,7 @@ export class RecordedCode implements Disposable {
 
   /** Undefined if the code is today's, or if not all of it was kept. */
   static ofChanged(tape: Tape): RecordedCode | undefined {
-    if (tape.details.code === undefined) return undefined
+    if (sourceListOf(tape) === undefined) return undefined
     const changed = changedSources(tape)
     return changed.length === 0 ? undefined : RecordedCode.of(tape, changed)
   }
@@ -137,7 +150,7 @@ export class RecordedCode implements Disposable {
   /** Throws if not all of the code was kept. `installs`: with the packages of its lock file. */
   static required(tape: Tape, options?: { readonly installs: boolean }): RecordedCode {
     const code = RecordedCode.of(tape, undefined, options)
-    if (code === undefined) throw cliErrors.CODE_NOT_STORED(tape.run.id)
+    if (code === undefined) throw codeNotStored(tape)
     return code
   }
 
@@ -218,4 +231,15 @@ function link(target: string, file: string): void {
   // Links to files need a privilege on Windows.
   if (process.platform === 'win32' && !isFolder) writeFileSync(file, readFileSync(target))
   else symlinkSync(target, file, isFolder ? 'junction' : 'file')
+}
+
+/** Says what is missing of the code of a run. The next recording of this code stores it again. */
+export function codeNotStored(tape: Tape): RetakeError {
+  const { code } = tape.details
+  if (code === undefined) return cliErrors.CODE_NOT_STORED(tape.run.id)
+  new UnchangedCode(SourceStore.besideRuns(path.dirname(tape.path)).folder).forget(code.list)
+  if (sourceListOf(tape) === undefined)
+    return cliErrors.CODE_NOT_STORED(tape.run.id, `the list of its ${code.files} source files`)
+  const missing = [...recordedSources(tape)].find(([, content]) => content === undefined)
+  return cliErrors.CODE_NOT_STORED(tape.run.id, missing && fromHere(missing[0]))
 }

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Tape } from '@retake/tape'
 import { changedSources, packageChanges, packageChangeText, readCode } from './source-code.js'
+import { storeCode } from './store-code.js'
 
 /** Writes files to a folder that is removed at the end of the test. */
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -16,8 +17,17 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return folder
 }
 
+/** A run of this program, with its code in the store beside it. */
+function tapeWith(entry: string, cwd: string): Tape {
+  const runs = path.join(cwd, '.retake', 'runs')
+  const code = storeCode(entry, cwd, runs)
+  const details = { cwd, entry: path.relative(cwd, entry), code }
+  const run = { scope: 'process' }
+  return { path: path.join(runs, 'a.tape'), run, details } as unknown as Tape
+}
+
 const filesOf = (folder: string, entry: string): string[] =>
-  Object.keys(readCode(path.join(folder, entry), folder).code.files).toSorted()
+  Object.keys(readCode(path.join(folder, entry), folder).list.files).toSorted()
 
 test('imports by relative path, and by aliases of package.json and tsconfig.json, are part of the code', () => {
   const folder = folderWith({
@@ -78,15 +88,14 @@ test('source maps of compiled files are kept with the sources that they name', (
     'src/lib.ts': '',
     'node_modules/x/x.ts': '',
   })
-  const { code } = readCode(path.join(folder, 'dist/agent.js'), folder)
-  expect(Object.keys(code.settings ?? {}).toSorted()).toEqual([
+  const { list } = readCode(path.join(folder, 'dist/agent.js'), folder)
+  expect(Object.keys(list.settings).toSorted()).toEqual([
     'dist/agent.js.map',
     'package.json',
     'src/agent.ts',
     'src/lib.ts',
   ])
-  const details = { cwd: folder, entry: 'dist/agent.js', code }
-  const tape = { run: { scope: 'process' }, details } as unknown as Tape
+  const tape = tapeWith(path.join(folder, 'dist/agent.js'), folder)
   expect(changedSources(tape)).toEqual([])
   writeFileSync(path.join(folder, 'src/agent.ts'), 'let b: string')
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')
@@ -122,7 +131,7 @@ test('installed packages are listed with their versions, also those that pnpm li
   })
   const store = path.join(folder, 'node_modules/.pnpm/openai/node_modules/openai')
   symlinkSync(store, path.join(folder, 'node_modules/openai'), 'junction')
-  expect(readCode(path.join(folder, 'agent.mjs'), folder).code).toEqual({
+  expect(readCode(path.join(folder, 'agent.mjs'), folder).list).toEqual({
     files: { 'agent.mjs': expect.any(String) as string },
     packages: { openai: '6.0.0' },
     settings: {},
@@ -145,8 +154,8 @@ test('a package of the workspace has dependencies of its own, and Retake is not 
   ] as const)
     symlinkSync(path.join(folder, from), path.join(folder, 'node_modules', to), 'junction')
   const cwd = path.join(folder, 'agent')
-  const { code } = readCode(path.join(cwd, 'agent.mjs'), cwd)
-  expect(code).toEqual({
+  const { list } = readCode(path.join(cwd, 'agent.mjs'), cwd)
+  expect(list).toEqual({
     files: {
       'agent.mjs': expect.any(String) as string,
       '../tools/index.js': expect.any(String) as string,
@@ -154,9 +163,8 @@ test('a package of the workspace has dependencies of its own, and Retake is not 
     packages: { '@acme/tools': '1.0.0', openai: '6.0.0', retake: '0.1.0' },
     settings: { '../tools/package.json': expect.any(String) as string },
   })
-  const tape = { run: { scope: 'process' }, details: { cwd, entry: 'agent.mjs', code } }
-  const changed = (): string[] =>
-    packageChanges(tape as unknown as Tape, undefined).map(packageChangeText)
+  const tape = tapeWith(path.join(cwd, 'agent.mjs'), cwd)
+  const changed = (): string[] => packageChanges(tape, undefined).map(packageChangeText)
   expect(changed()).toEqual([])
   const manifest = path.join(folder, 'tools/node_modules/openai/package.json')
   writeFileSync(manifest, '{ "version": "7.0.0" }')

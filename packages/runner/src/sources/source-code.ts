@@ -5,11 +5,11 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import module from 'node:module'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
-import type { RecordedCode, Tape } from '@retake/tape'
+import type { SourceList, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
-import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
+import { aliasTargets, forgetAliases, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
-import { CONTENT_BYTES_MAX, shaOf } from './source-store.js'
+import { CONTENT_BYTES_MAX, shaOf, sourceListOf } from './source-store.js'
 
 /** Specifiers of `import … from`, `export … from`, `import()`, `require()`, and their `resolve()`. */
 const IMPORT =
@@ -47,18 +47,38 @@ export function hashOfCode(
   return hash.digest('hex')
 }
 
-/** More files would make the first event of a tape slow to read. */
+/** More files would make the start of a program slow. */
 const FILES_MAX = 2000
 
 /** The code that a program consists of, and the contents of its files by their digest. */
 export interface ProgramCode {
-  readonly code: RecordedCode
+  readonly list: SourceList
   readonly contents: ReadonlyMap<string, Buffer>
   /** Files that are not included because of their size. */
   readonly tooLarge: readonly string[]
+  /** All paths that decided this, also those without a file; undefined if others may have, too. */
+  readonly reads?: ReadonlySet<string>
 }
 
+/** Paths that the code which is being read depends on. */
+let reads: Set<string> | undefined
+
 export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
+  forgetAliases()
+  reads = new Set()
+  try {
+    return { ...readProgram(entry, cwd), ...(reads && { reads }) }
+  } finally {
+    reads = undefined
+  }
+}
+
+function noted(file: string): string {
+  reads?.add(file)
+  return file
+}
+
+function readProgram(entry: string, cwd: string): ProgramCode {
   const files: Record<string, string> = {}
   const packages: Record<string, string> = {}
   const contents = new Map<string, Buffer>()
@@ -109,8 +129,8 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
     addSetting(file)
   }
   const installed = Object.entries(packages).filter(([, version]) => version !== '')
-  const code = { files, packages: Object.fromEntries(installed), settings }
-  return { code, contents, tooLarge }
+  const list = { files, packages: Object.fromEntries(installed), settings }
+  return { list, contents, tooLarge }
 }
 
 /** The source map of a compiled file, and the sources that it names. */
@@ -158,7 +178,9 @@ const SETTINGS = [
 
 /** Folders with code, and those above them up to the outermost one with a package.json. */
 function projectFolders(folders: ReadonlySet<string>): string[] {
-  const manifests = [...folders].filter((folder) => existsSync(path.join(folder, 'package.json')))
+  const manifests = [...folders].filter((folder) =>
+    existsSync(noted(path.join(folder, 'package.json'))),
+  )
   return [...folders].filter((folder) =>
     manifests.some((each) => folder === each || folder.startsWith(each + path.sep)),
   )
@@ -174,10 +196,12 @@ function folderOfPackage(name: string, file: string): string | undefined {
   // Yarn Plug'n'Play has no node_modules.
   const { findPnpApi } = module as { findPnpApi?: (file: string) => PlugAndPlay | null }
   const plugAndPlay = findPnpApi?.(file)
+  // Files in archives have no times of their own.
+  if (plugAndPlay) reads = undefined
   if (plugAndPlay) return attempt(() => plugAndPlay.resolveToUnqualified(name, file) ?? undefined)
   const folder = foldersUp(path.dirname(file))
     .map((each) => path.join(each, 'node_modules', name))
-    .find((each) => existsSync(path.join(each, 'package.json')))
+    .find((each) => existsSync(noted(path.join(each, 'package.json'))))
   return folder && realpathSync(folder)
 }
 
@@ -198,7 +222,7 @@ function* reachableCode(
     const bytes = contentOf(file, tooLarge)
     if (bytes === undefined) continue
     // Like Node, which resolves imports from the file that a link leads to.
-    const real = realpathSync.native(file)
+    const real = noted(realpathSync.native(file))
     if (real !== file && seen.has(real)) continue
     seen.add(real)
     yield [real, bytes]
@@ -219,7 +243,7 @@ function importedBy(file: string, code: string): string[] {
       ? [path.resolve(path.dirname(file), specifier)]
       : specifier.startsWith('#')
         ? importsOfPackage(specifier, file)
-        : [...aliasTargets(specifier, file), ...modulesOfWorkspace(specifier, file)]
+        : [...aliasTargets(specifier, file, noted), ...modulesOfWorkspace(specifier, file)]
     return targets.flatMap((target) => [
       ...(isFile(target) ? [target] : ENDINGS.map((ending) => target + ending)),
       target.replace(/\.([cm]?)js$/, '.$1ts'),
@@ -242,7 +266,9 @@ interface Manifest {
 }
 
 const manifestIn = (folder: string): Manifest | undefined =>
-  attempt(() => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as Manifest)
+  attempt(
+    () => JSON.parse(readFileSync(noted(path.join(folder, 'package.json')), 'utf8')) as Manifest,
+  )
 
 /** Targets of a name such as `#lib/prices`, from `imports` of the nearest package.json. */
 function importsOfPackage(specifier: string, file: string): string[] {
@@ -285,13 +311,13 @@ const leavesOf = (value: unknown): string[] =>
   typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(leavesOf)
 
 const isFile = (file: string): boolean =>
-  attempt(() => statSync(file, { throwIfNoEntry: false })?.isFile()) === true
+  attempt(() => statSync(noted(file), { throwIfNoEntry: false })?.isFile()) === true
 
 const shaOfFile = (file: string): string | undefined => attempt(() => shaOf(readFileSync(file)))
 
 const contentOf = (file: string, tooLarge: string[] = []): Buffer | undefined =>
   attempt(() => {
-    const found = statSync(file, { throwIfNoEntry: false })
+    const found = statSync(noted(file), { throwIfNoEntry: false })
     if (found?.isFile() !== true) return undefined
     if (found.size <= CONTENT_BYTES_MAX) return readFileSync(file)
     tooLarge.push(file)
@@ -337,25 +363,29 @@ export function sourceFiles(tape: Tape): string[] {
 }
 
 /**
- * Files of the agent that differ from the recorded code. For a tape without digests of the code,
- * every file saved after the run began.
+ * Files of the agent that differ from the recorded code. Without the list of that
+ * code, every file saved after the run began.
  */
 export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
-  const { code, cwd = '.' } = tape.details
-  if (code !== undefined)
-    return [...Object.entries(code.files), ...mappedSources(code)]
+  const { cwd = '.' } = tape.details
+  const list = sourceListOf(tape)
+  if (list !== undefined)
+    return [...Object.entries(list.files), ...mappedSources(list)]
       .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
       .filter(({ file, sha }) => shaOfFile(file) !== sha)
       .map(({ file }) => file)
   const { startedAt } = tape.run
-  return sourceFiles(tape).filter((file) => {
+  const entry = entryOf(tape)
+  const today = entry === undefined ? [] : reachableCode([fileHere(cwd, entry.file, root)])
+  const files = new Set([...sourceFiles(tape), ...Array.from(today, ([file]) => file)])
+  return [...files].filter((file) => {
     const found = statSync(file, { throwIfNoEntry: false })
     return found !== undefined && found.mtimeMs > startedAt
   })
 }
 
 /** Sources of compiled files, whose lines are shown. */
-const mappedSources = ({ settings = {} }: RecordedCode): [file: string, sha: string][] =>
+const mappedSources = ({ settings }: SourceList): [file: string, sha: string][] =>
   Object.entries(settings).filter(
     ([file]) => !file.endsWith('.map') && !SETTINGS.includes(path.basename(file)),
   )
@@ -369,15 +399,16 @@ export interface PackageChange {
 
 /** Imported packages of which another version is installed than when the run was recorded. */
 export function packageChanges(tape: Tape, root: MovedRoot | undefined): PackageChange[] {
-  const { code, cwd = '.' } = tape.details
+  const { cwd = '.' } = tape.details
   const entry = entryOf(tape)
-  if (code === undefined || entry === undefined) return []
+  const list = sourceListOf(tape)
+  if (list === undefined || entry === undefined) return []
   // Packages of a workspace have dependencies of their own.
-  const importers = [entry.file, ...Object.keys(code.files)].map((file) =>
+  const importers = [entry.file, ...Object.keys(list.files)].map((file) =>
     fileHere(cwd, file, root),
   )
   const perFolder = [...new Map(importers.map((file) => [path.dirname(file), file])).values()]
-  return Object.entries(code.packages).flatMap(([name, before]) => {
+  return Object.entries(list.packages).flatMap(([name, before]) => {
     const versions = perFolder.flatMap((file) => versionOf(name, file) ?? [])
     return versions.includes(before) ? [] : [defined({ name, before, after: versions[0] })]
   })

@@ -36,15 +36,17 @@ function keepOld(store: SourceStore, ...texts: string[]): string[] {
   })
 }
 
-/** A tape of a run with this code, and as many other files. */
-function writeTape(file: string, sha: string, others = 0): void {
+/** A tape of a run with this code, and as many other files. Returns the digest of its list. */
+function writeTape(file: string, store: SourceStore, sha: string, others = 0): string {
   mkdirSync(path.dirname(file), { recursive: true })
   const names = Array.from({ length: others }, (_, index) => `lib/${index}.mjs`)
-  const code = {
+  const list = {
     files: Object.fromEntries(names.map((name) => [name, shaOf(Buffer.from(name))])),
     packages: {},
     settings: { 'package.json': sha },
   }
+  const [kept = ''] = keepOld(store, JSON.stringify(list))
+  const code = { list: kept, files: others + 1 }
   const run = {
     type: 'run',
     id: path.basename(file, '.tape'),
@@ -56,6 +58,7 @@ function writeTape(file: string, sha: string, others = 0): void {
   const writer = TapeWriter.create(file, run, { entry: 'agent.mjs', code })
   writer.append({ type: 'end', exitCode: 0 })
   writer.seal()
+  return kept
 }
 
 const linesOfError = (): string[] => {
@@ -82,8 +85,9 @@ test('contents that no run names are removed; those of the trash, forks and chil
     '../fix/fixed/a/d.tape',
   ]
   const used = keepOld(store, ...tapes)
-  for (const [index, tape] of tapes.entries())
-    writeTape(path.join(runs, tape), used[index] ?? '', index * 100)
+  const lists = tapes.map((tape, index) =>
+    writeTape(path.join(runs, tape), store, used[index] ?? '', index * 100),
+  )
   const [unused = ''] = keepOld(store, 'of no run')
   const fresh = shaOf(Buffer.from('fresh'))
   store.keep(new Map([[fresh, Buffer.from('fresh')]]))
@@ -98,6 +102,9 @@ test('contents that no run names are removed; those of the trash, forks and chil
   expect(removeUnusedSources(runs)).toBe(bytes)
   expect(store.read(unused)).toBeUndefined()
   expect(used.map((sha) => store.read(sha)?.toString())).toEqual(tapes)
+  expect(lists.map((sha) => Object.keys(store.list(sha)?.files ?? {}).length)).toEqual(
+    tapes.map((_, index) => index * 100),
+  )
   expect(store.read(fresh)?.toString()).toBe('fresh')
   expect(existsSync(path.join(foreign, 'notes.txt'))).toBe(true)
   expect(removeUnusedSources(runs)).toBe(0)
@@ -116,7 +123,7 @@ test('nothing is removed while a tape cannot be read, and unfinished files are r
   const unfinished = path.join(store.folder, sha.slice(0, 2), `${sha}.0123456789ab`)
   writeFileSync(unfinished, 'half')
   utimesSync(unfinished, 0, 0)
-  writeTape(path.join(runs, 'a.tape'), sha)
+  writeTape(path.join(runs, 'a.tape'), store, sha)
   writeFileSync(path.join(runs, 'empty.tape'), '')
   writeFileSync(path.join(runs, 'damaged.tape'), 'not a tape')
   expect(removeUnusedSources(runs)).toBe(4)
@@ -158,13 +165,16 @@ test('functions keep their code once per process, and again where it is missing'
   expect(storeCodeOfFunction('agent.mjs#handle', runs)).toBe(code)
   const elsewhere = path.join(folder, 'tenant')
   expect(storeCodeOfFunction('agent.mjs#handle', elsewhere)).toBe(code)
-  const sha = code?.files['agent.mjs'] ?? ''
+  const shaOfAgent = (): string =>
+    SourceStore.besideRuns(runs).list(code?.list ?? '')?.files['agent.mjs'] ?? ''
+  const sha = shaOfAgent()
   const text = 'export const handle = 1'
   expect(SourceStore.besideRuns(elsewhere).read(sha)?.toString()).toBe(text)
   rmSync(path.join(folder, '.retake'), { recursive: true })
   vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 40 * 60 * 1000)
   expect(storeCodeOfFunction('agent.mjs#handle', runs)).toBe(code)
   expect(SourceStore.besideRuns(runs).read(sha)?.toString()).toBe(text)
+  expect(shaOfAgent()).toBe(sha)
   expect(storeCodeOfFunction('missing.mjs#handle', runs)).toBeUndefined()
 })
 
@@ -177,10 +187,7 @@ test('a store that cannot be written and a file that is too large are said once'
   writeFileSync(path.join(folder, 'bundle.js'), Buffer.alloc(16 * 1024 * 1024 + 1))
   const lines = linesOfError()
   const codes = [1, 2].map(() => storeCode(path.join(folder, 'agent.mjs'), folder, runs))
-  expect(codes.map(({ files }) => Object.keys(files))).toEqual([
-    ['agent.mjs', 'bundle.js'],
-    ['agent.mjs', 'bundle.js'],
-  ])
+  expect(codes.map(({ files }) => files)).toEqual([2, 2])
   expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1)
   expect(lines.filter((line) => /bundle\.js.*larger than 16/.test(line))).toHaveLength(1)
 })

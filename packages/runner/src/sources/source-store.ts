@@ -11,13 +11,13 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { attempt, type RecordedCode, type Tape } from '@retake/tape/format'
+import { attempt, type SourceList, sourceListProblem, type Tape } from '@retake/tape/format'
 import { foldersUp } from '../package-root.js'
 
 /**
- * Contents of source files, once each, shared by all runs of a folder. A content is named by its
- * SHA-256 and verified when it is read. Readable for its owner only, like a tape: sources may
- * contain keys.
+ * Contents of source files, and lists of the files of programs, once each, shared by all runs of a
+ * folder. Both are named by their SHA-256 and verified when they are read. Readable for their owner
+ * only, like a tape: sources may contain keys.
  *
  * Not promised: contents are not synced. After a power failure, one may be missing or damaged, and
  * the run is then shown with today's code.
@@ -69,6 +69,26 @@ export class SourceStore {
     return content !== undefined && shaOf(content) === sha ? content : undefined
   }
 
+  /** Undefined if the list is missing or damaged. */
+  list(sha: string): SourceList | undefined {
+    const bytes = this.read(sha)
+    return bytes && parseSourceList(bytes)
+  }
+
+  /**
+   * Makes a list new, so that neither it nor its contents are removed before the run that names them
+   * has a tape. False if it is missing.
+   */
+  renew(sha: string): boolean {
+    const file = this.#fileOf(sha)
+    const ageMs = ageOf(file)
+    if (ageMs === undefined || ageMs <= FRESH_MS / 2) return ageMs !== undefined
+    return attempt(() => {
+      utimesSync(file, new Date(), new Date())
+      return true
+    }, false)
+  }
+
   /**
    * Removes the contents that no run names, except new ones: a run that is starting keeps its
    * sources before it has a tape. Returns how many bytes that were.
@@ -81,13 +101,14 @@ export class SourceStore {
         // Other files are not from here.
         if (!SHA.test(sha) || sha.slice(0, 2) !== start) continue
         if (used.has(sha) && unfinished.length === 0) continue
-        const file = path.join(this.folder, start, name)
-        const ageMs = ageOf(file)
-        if (ageMs === undefined || ageMs < FRESH_MS) continue
-        bytes += attempt(() => statSync(file).size, 0)
-        if (!isDry) rmSync(file, { force: true })
+        bytes += removeOld(path.join(this.folder, start, name), isDry) ?? 0
       }
     return bytes
+  }
+
+  /** Removes one content unless it is new. Returns its bytes; undefined if it stays. */
+  remove(sha: string, isDry: boolean): number | undefined {
+    return removeOld(this.#fileOf(sha), isDry)
   }
 
   #fileOf(sha: string): string {
@@ -103,35 +124,67 @@ export const CONTENT_BYTES_MAX = 16 * 1024 * 1024
 /** An unused content is not removed before this age. */
 export const FRESH_MS = 60 * 60 * 1000
 
+function removeOld(file: string, isDry: boolean): number | undefined {
+  const ageMs = ageOf(file)
+  if (ageMs === undefined) return 0
+  if (ageMs < FRESH_MS) return undefined
+  const bytes = attempt(() => statSync(file).size, 0)
+  if (!isDry) rmSync(file, { force: true })
+  return bytes
+}
+
 function ageOf(file: string): number | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   return found && Date.now() - found.mtimeMs
 }
 
 /** All files of recorded code, by their path: sources, and files that say how they are loaded. */
-export const filesOfCode = (code: RecordedCode): Readonly<Record<string, string>> => ({
-  ...code.settings,
-  ...code.files,
+export const filesOfCode = (list: SourceList): Readonly<Record<string, string>> => ({
+  ...list.settings,
+  ...list.files,
 })
 
-/** Contents of the code of a run, by path; undefined for one that is missing or damaged. */
+/** Undefined if these bytes are not a list. They may come from a stranger. */
+export function parseSourceList(bytes: Uint8Array): SourceList | undefined {
+  const value = attempt(() => JSON.parse(Buffer.from(bytes).toString()) as unknown)
+  return sourceListProblem(value) === undefined ? (value as SourceList) : undefined
+}
+
+const lists = new WeakMap<Tape, SourceList>()
+
+/** The list that a run names; undefined if it names none, or if it is missing or damaged. */
+export function sourceListOf(tape: Tape): SourceList | undefined {
+  const { code } = tape.details
+  if (code === undefined || lists.has(tape)) return lists.get(tape)
+  const bytes = storedContent(tape, code.list)
+  const list = bytes && parseSourceList(bytes)
+  if (list !== undefined) lists.set(tape, list)
+  return list
+}
+
+/** Contents of the code of a run, by path; undefined for one that is missing or damaged. None without its list. */
 export function* recordedSources(
   tape: Tape,
 ): Generator<readonly [file: string, content: Buffer | undefined]> {
-  const { code, cwd = '.' } = tape.details
-  if (code === undefined) return
-  for (const [file, sha] of Object.entries(filesOfCode(code)))
+  const { cwd = '.' } = tape.details
+  const list = sourceListOf(tape)
+  if (list === undefined) return
+  for (const [file, sha] of Object.entries(filesOfCode(list)))
     yield [path.resolve(cwd, file), storedContent(tape, sha)]
 }
 
 /** The recorded content of one source file; undefined if it is missing, damaged or not part of the code. */
 export function recordedSource(tape: Tape, file: string): Buffer | undefined {
-  const { code, cwd = '.' } = tape.details
-  const sha = code?.files[path.relative(cwd, path.resolve(cwd, file))]
+  const { cwd = '.' } = tape.details
+  const sha = sourceListOf(tape)?.files[path.relative(cwd, path.resolve(cwd, file))]
   return sha === undefined ? undefined : storedContent(tape, sha)
 }
 
-function storedContent({ path: file, details: { cwd = '.' } }: Tape, sha: string) {
+/** Undefined if the content is in none of the stores that this run may have. */
+export function storedContent(
+  { path: file, details: { cwd = '.' } }: Tape,
+  sha: string,
+): Buffer | undefined {
   const stores = [
     SourceStore.besideRuns(path.dirname(file)),
     new SourceStore(path.join(cwd, '.retake', 'sources')),

@@ -1,8 +1,9 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { TapeError } from '@retake/tape'
+import { type SourceList, TapeError } from '@retake/tape'
 import { openOwnTape } from '@retake/tape/node'
 import { filesOfCode, SourceStore } from './source-store.js'
+import { UnchangedCode } from './unchanged-code.js'
 
 /**
  * Removes the sources that no run names any more, and returns how many bytes that were. Runs are
@@ -15,6 +16,10 @@ export function removeUnusedSources(runsFolder: string, isDry = false): number {
   const store = SourceStore.besideRuns(runsFolder)
   if (!isFolder(store.folder)) return 0
   const used = new Set<string>()
+  const addAll = (list: string): void => {
+    used.add(list)
+    for (const sha of Object.values(filesOfCode(store.list(list) ?? NO_FILES))) used.add(sha)
+  }
   const read = new Set<string>()
   // Twice, because a run may be moved to the trash or back while they are listed.
   for (let pass = 1; pass <= 2; pass += 1) {
@@ -23,10 +28,23 @@ export function removeUnusedSources(runsFolder: string, isDry = false): number {
       for (const tape of tapesIn(path.resolve(folder), store.folder, seen)) {
         if (read.has(tape)) continue
         read.add(tape)
-        for (const sha of codeOf(tape)) used.add(sha)
+        const list = listNamedBy(tape)
+        if (list !== undefined && !used.has(list)) addAll(list)
       }
   }
-  return store.removeUnused(used, isDry)
+  // A recording of known code makes only its list new, so lists that are unused go first.
+  const unchanged = new UnchangedCode(store.folder)
+  let bytes = 0
+  for (const list of unchanged.lists()) {
+    if (used.has(list)) continue
+    const removed = store.remove(list, isDry)
+    if (removed === undefined) addAll(list)
+    else if (!isDry) {
+      bytes += removed
+      unchanged.forget(list)
+    }
+  }
+  return bytes + store.removeUnused(used, isDry)
 }
 
 /** Tapes in a folder and below, and those in the trash, which are just called `tape`. */
@@ -48,14 +66,16 @@ const isFolder = (file: string): boolean =>
 
 const UNREADABLE: ReadonlySet<string> = new Set(['TAPE_CORRUPT', 'TAPE_NOT_A_TAPE'])
 
-/** Empty for a tape whose beginning is damaged: no command can run its code. */
-function codeOf(tape: string): string[] {
-  if (statSync(tape).size === 0) return []
+/** A list that cannot be read names no contents, so no command needs them. */
+const NO_FILES: SourceList = { files: {}, packages: {}, settings: {} }
+
+/** Undefined for a tape whose beginning is damaged: no command can run its code. */
+function listNamedBy(tape: string): string | undefined {
+  if (statSync(tape).size === 0) return undefined
   try {
-    const { code } = openOwnTape(tape).details
-    return code === undefined ? [] : Object.values(filesOfCode(code))
+    return openOwnTape(tape).details.code?.list
   } catch (error) {
-    if (error instanceof TapeError && UNREADABLE.has(error.code)) return []
+    if (error instanceof TapeError && UNREADABLE.has(error.code)) return undefined
     throw error
   }
 }

@@ -10,9 +10,16 @@ interface Paths {
   readonly patterns: Readonly<Record<string, readonly string[]>>
 }
 
-/** Files that an alias in `paths` of tsconfig.json resolves to, in order. */
-export function aliasTargets(specifier: string, importer: string): string[] {
-  const paths = pathsFor(path.dirname(importer))
+/**
+ * Files that an alias in `paths` of tsconfig.json resolves to, in order. `onRead`: called with each
+ * configuration that is looked for the first time.
+ */
+export function aliasTargets(
+  specifier: string,
+  importer: string,
+  onRead: (file: string) => void = () => {},
+): string[] {
+  const paths = pathsFor(path.dirname(importer), onRead)
   if (paths === undefined) return []
   const [best] = Object.keys(paths.patterns)
     .map((pattern) => ({ pattern, star: starMatch(pattern, specifier) }))
@@ -45,17 +52,24 @@ const prefixLength = (pattern: string): number =>
 
 const known = new Map<string, Paths | undefined>()
 
-function pathsFor(folder: string): Paths | undefined {
+/** For a process that outlives a change of a configuration. */
+export const forgetAliases = (): void => known.clear()
+
+function pathsFor(folder: string, onRead: (file: string) => void): Paths | undefined {
   if (known.has(folder)) return known.get(folder)
   const parent = path.dirname(folder)
-  const config = readConfig(path.join(folder, 'tsconfig.json'))
-  const paths = config ? config.paths : parent === folder ? undefined : pathsFor(parent)
+  const config = readConfig(path.join(folder, 'tsconfig.json'), onRead)
+  const paths = config ? config.paths : parent === folder ? undefined : pathsFor(parent, onRead)
   known.set(folder, paths)
   return paths
 }
 
 /** Undefined if the file does not exist. Syntax errors are ignored; the compiler reports them. */
-function readConfig(file: string): { paths: Paths | undefined } | undefined {
+function readConfig(
+  file: string,
+  onRead: (file: string) => void,
+): { paths: Paths | undefined } | undefined {
+  onRead(file)
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -75,7 +89,7 @@ function readConfig(file: string): { paths: Paths | undefined } | undefined {
     .flat()
     .filter((parent) => parent.startsWith('.') || path.isAbsolute(parent))
     .map((parent) => path.resolve(folder, parent.endsWith('.json') ? parent : `${parent}.json`))
-    .map((parent) => readConfig(parent)?.paths)
+    .map((parent) => readConfig(parent, onRead)?.paths)
     .findLast((paths) => paths !== undefined)
   return { paths: inherited }
 }

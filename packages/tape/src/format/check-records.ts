@@ -1,5 +1,5 @@
 import type { Envelope } from './codec.js'
-import { CONSEQUENCES, TAPE_FORMAT, type TapeEvent } from './events.js'
+import { CONSEQUENCES, type SourceList, TAPE_FORMAT, type TapeEvent } from './events.js'
 import {
   any,
   type Check,
@@ -225,9 +225,7 @@ const DETAILS = object({
   host: optional(object({ pid: natural, ppid: natural, hostname: text, script: optional(text) })),
   root: optional(systemText),
   execArgv: optional(listOf(systemText)),
-  code: optional(
-    object({ files: mapOf(text), packages: mapOf(text), settings: optional(mapOf(text)) }),
-  ),
+  code: optional(object({ list: hash, files: natural })),
   preloads: optional(listOf(object({ how: oneOf('import', 'require'), name: text }))),
   env: optional(mapOf(text)),
   stdio: optional(mapOf(any)),
@@ -271,6 +269,18 @@ const DETAILS = object({
     }),
   ),
 })
+
+const SOURCE_LIST = object({ files: mapOf(hash), packages: mapOf(text), settings: mapOf(hash) })
+
+/** The fault in the list of source files that a run names. */
+export function sourceListProblem(value: unknown): string | undefined {
+  const problem = SOURCE_LIST(value)
+  if (problem !== undefined) return problem
+  const { files, settings } = value as SourceList
+  return [files, settings].flatMap(Object.keys).some((file) => file.includes('\0'))
+    ? 'has a path that contains a NUL'
+    : undefined
+}
 
 /** The fault in the details of a run. */
 export function detailsProblem(value: unknown): string | undefined {

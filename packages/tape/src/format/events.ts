@@ -117,15 +117,25 @@ export interface Preload {
 }
 
 /**
- * The code that a run was recorded with: SHA-256 of files by their path, relative to the working
- * directory, and versions of packages. Not included: files named at run time, dependencies of
- * packages.
+ * The code that a run was recorded with. Its list is stored beside the runs, once for all runs of
+ * the same code.
  */
 export interface RecordedCode {
+  /** SHA-256 of the `SourceList`. */
+  readonly list: string
+  /** Number of files in the list, for readers that do not have it. */
+  readonly files: number
+}
+
+/**
+ * The code of a program: SHA-256 of files by their path, relative to the working directory, and
+ * versions of packages. Not included: files named at run time, dependencies of packages.
+ */
+export interface SourceList {
   readonly files: Readonly<Record<string, string>>
   readonly packages: Readonly<Record<string, string>>
   /** Files that decide how code is loaded: `package.json`, `tsconfig.json`, the lock file. */
-  readonly settings?: Readonly<Record<string, string>>
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** Facts needed to start a run again, and its name. Secret values are masked. */
@@ -153,10 +163,6 @@ export interface RunDetails {
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
   readonly execArgv?: readonly string[]
-  /**
-   * The program's own files by path relative to `cwd`, each with its sha256, and the versions of
-   * the packages they import.
-   */
   readonly code?: RecordedCode
   /**
    * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run.

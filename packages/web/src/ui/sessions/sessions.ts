@@ -18,7 +18,7 @@ import {
   Timeline,
 } from '@retake/engine/inspect'
 import { changedSources, fileHere, movedHere, sourceFiles, startOf } from '@retake/runner/agent'
-import { RecordedCode } from '@retake/runner/sources'
+import { RecordedCode, sourceListOf } from '@retake/runner/sources'
 import { fromHere } from '@retake/runner/terminal'
 import { viewRun } from '@retake/runner/runs'
 import { stampText } from '../runs/run-models.js'
@@ -92,11 +92,11 @@ class RunSession {
 
   /** Throws if the recorded program cannot be started here. */
   constructor(private readonly tape: Tape) {
-    const { code, cwd = '.' } = tape.details
+    const { cwd = '.' } = tape.details
     const moved = movedHere(tape)
     this.#tapeStamp = stampText(tape.path)
-    this.#files = [...sourceFiles(tape), ...Object.keys(code?.files ?? {})].map((file) =>
-      fileHere(cwd, file, moved),
+    this.#files = [...sourceFiles(tape), ...Object.keys(sourceListOf(tape)?.files ?? {})].map(
+      (file) => fileHere(cwd, file, moved),
     )
     this.#sources = stampText(...this.#files)
     this.#code = RecordedCode.ofChanged(tape)
