@@ -17,7 +17,8 @@ import { divergenceReport, missingOutputLines } from './divergence.js'
 import { entryOf, movedHere } from '../sources/source-code.js'
 import { fromHere, type Look, printable, linesOf } from '../terminal/terminal.js'
 import type { RecordedCode } from '../sources/recorded-code.js'
-import { isCutOff } from '../runs/run-store.js'
+import { hasRecordedCode } from '../sources/source-store.js'
+import { isCutOff, runName } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
 
@@ -198,7 +199,11 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw cliErrors.RECORDED_FOLDER_MISSING(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
-    throw cliErrors.RECORDED_AGENT_MISSING(entry, cwd)
+    throw cliErrors.RECORDED_AGENT_MISSING(
+      entry,
+      cwd,
+      root === undefined && hasRecordedCode(tape) ? runName(tape) : undefined,
+    )
   requireTrust(tape)
   // Node refuses to start without such a file, and its variables are on the tape.
   const nodeArgs = execArgv.filter((flag) => {

@@ -9,6 +9,7 @@ import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
 import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
+import { changedLinks, changedSettings, SETTINGS } from './code-loading.js'
 import { CONTENT_BYTES_MAX, shaOf } from './source-store.js'
 
 /** Specifiers of `import … from`, `export … from`, `import()`, `require()`, and their `resolve()`. */
@@ -65,8 +66,9 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
   const folders = new Set<string>()
   const tooLarge: string[] = []
   const mapped: string[] = []
+  const followed = new Map<string, string>()
   let count = 0
-  for (const [file, bytes] of reachableCode([entry], tooLarge)) {
+  for (const [file, bytes] of reachableCode([entry], tooLarge, followed)) {
     const sha = shaOf(bytes)
     files[path.relative(cwd, file)] = sha
     contents.set(sha, bytes)
@@ -104,12 +106,19 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
   // A map may name files anywhere, also those of packages in a bundle.
   const isOwn = (file: string): boolean =>
     file.startsWith(top + path.sep) && !/[\\/]node_modules[\\/]/.test(file)
+  const relative = (file: string): string => path.relative(cwd, file)
+  const links = [...followed].filter((each) => each.every(isOwn)).map((each) => each.map(relative))
   for (const file of mapped.filter(isOwn)) {
     if (++count > FILES_MAX) break
     addSetting(file)
   }
   const installed = Object.entries(packages).filter(([, version]) => version !== '')
-  const code = { files, packages: Object.fromEntries(installed), settings }
+  const code = {
+    files,
+    packages: Object.fromEntries(installed),
+    settings,
+    ...(links.length > 0 && { links: Object.fromEntries(links) as Record<string, string> }),
+  }
   return { code, contents, tooLarge }
 }
 
@@ -145,17 +154,6 @@ interface SourceMap {
   readonly sourceRoot: unknown
 }
 
-const SETTINGS = [
-  'package.json',
-  'tsconfig.json',
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'pnpm-lock.yaml',
-  'pnpm-workspace.yaml',
-  'yarn.lock',
-  'bun.lock',
-]
-
 /** Folders with code, and those above them up to the outermost one with a package.json. */
 function projectFolders(folders: ReadonlySet<string>): string[] {
   const manifests = [...folders].filter((folder) => existsSync(path.join(folder, 'package.json')))
@@ -185,10 +183,14 @@ interface PlugAndPlay {
   resolveToUnqualified(name: string, file: string): string | null
 }
 
-/** Adds to `tooLarge` the files that are not read because of their size. */
+/**
+ * Adds to `tooLarge` the files that are not read because of their size, and to `followed` the links
+ * with the files that they lead to.
+ */
 function* reachableCode(
   files: Iterable<string>,
   tooLarge: string[] = [],
+  followed = new Map<string, string>(),
 ): Generator<readonly [string, Buffer]> {
   const seen = new Set<string>()
   const waiting = [...files].map((file) => path.resolve(file))
@@ -199,6 +201,7 @@ function* reachableCode(
     if (bytes === undefined) continue
     // Like Node, which resolves imports from the file that a link leads to.
     const real = realpathSync.native(file)
+    if (real !== file) followed.set(file, real)
     if (real !== file && seen.has(real)) continue
     seen.add(real)
     yield [real, bytes]
@@ -342,11 +345,17 @@ export function sourceFiles(tape: Tape): string[] {
  */
 export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   const { code, cwd = '.' } = tape.details
-  if (code !== undefined)
-    return [...Object.entries(code.files), ...mappedSources(code)]
-      .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
-      .filter(({ file, sha }) => shaOfFile(file) !== sha)
-      .map(({ file }) => file)
+  if (code !== undefined) {
+    const here = (file: string): string => path.resolve(root?.current ?? cwd, file)
+    const changed = [...Object.entries(code.files), ...mappedSources(code)].filter(
+      ([file, sha]) => shaOfFile(here(file)) !== sha,
+    )
+    return [
+      ...changed.map(([file]) => here(file)),
+      ...changedLinks(code, here),
+      ...changedSettings(tape, code, here),
+    ]
+  }
   const { startedAt } = tape.run
   return sourceFiles(tape).filter((file) => {
     const found = statSync(file, { throwIfNoEntry: false })

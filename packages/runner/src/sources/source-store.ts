@@ -124,14 +124,19 @@ export function* recordedSources(
     yield [path.resolve(cwd, file), storedContent(tape, sha)]
 }
 
-/** The recorded content of one source file; undefined if it is missing, damaged or not part of the code. */
+/**
+ * The recorded content of one source file, also of one that was compiled; undefined if it is
+ * missing, damaged or not part of the code.
+ */
 export function recordedSource(tape: Tape, file: string): Buffer | undefined {
   const { code, cwd = '.' } = tape.details
-  const sha = code?.files[path.relative(cwd, path.resolve(cwd, file))]
+  const name = path.relative(cwd, path.resolve(cwd, file))
+  const sha = code && filesOfCode(code)[name]
   return sha === undefined ? undefined : storedContent(tape, sha)
 }
 
-function storedContent({ path: file, details: { cwd = '.' } }: Tape, sha: string) {
+/** A content by its digest; undefined if it is missing or damaged. */
+export function storedContent({ path: file, details: { cwd = '.' } }: Tape, sha: string) {
   const stores = [
     SourceStore.besideRuns(path.dirname(file)),
     new SourceStore(path.join(cwd, '.retake', 'sources')),

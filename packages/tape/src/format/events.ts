@@ -126,6 +126,8 @@ export interface RecordedCode {
   readonly packages: Readonly<Record<string, string>>
   /** Files that decide how code is loaded: `package.json`, `tsconfig.json`, the lock file. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Imported paths that are links, and the files of the code that they lead to. */
+  readonly links?: Readonly<Record<string, string>>
 }
 
 /** Facts needed to start a run again, and its name. Secret values are masked. */
