@@ -7,6 +7,7 @@ import {
   revealedTape,
   withSurroundings,
 } from '@retake/engine/runs'
+import { RetakeError } from '@retake/engine/errors'
 import { defined, type Tape } from '@retake/tape'
 import { type AgentOptions, type AgentStart, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
@@ -14,7 +15,13 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceReport, missingOutputLines } from './divergence.js'
-import { entryOf, movedHere } from '../sources/source-code.js'
+import {
+  changedSources,
+  entryOf,
+  movedHere,
+  packageChanges,
+  packageChangeText,
+} from '../sources/source-code.js'
 import { fromHere, type Look, printable, linesOf } from '../terminal/terminal.js'
 import type { RecordedCode } from '../sources/recorded-code.js'
 import { hasRecordedCode } from '../sources/source-store.js'
@@ -145,10 +152,15 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   return { ...report, divergences, ...facts }
 }
 
+const ENTRY_FAILURES: ReadonlySet<string> = new Set(['ENTRY_NOT_LOADED', 'ENTRY_NOT_A_FUNCTION'])
+
 export class ReplayProcess extends TaskProcess {
   readonly #root: MovedRoot | undefined
 
-  constructor(tape: Tape, options: ReplayOptions = {}) {
+  constructor(
+    private readonly tape: Tape,
+    private readonly options: ReplayOptions = {},
+  ) {
     const { observe = false, pace = false, compares, reportsDrawSites = false } = options
     const { nodeArgs, inspectFd, code } = options
     const root = code?.root ?? movedHere(tape)
@@ -168,6 +180,30 @@ export class ReplayProcess extends TaskProcess {
       { nodeArgs, isServed: true, isInspected: inspectFd !== undefined },
     )
     this.#root = root
+  }
+
+  /** An entry that cannot be loaded or called any more is a changed one in most cases. */
+  override throwFailure(): void {
+    try {
+      super.throwFailure()
+    } catch (error) {
+      if (!(error instanceof RetakeError) || !ENTRY_FAILURES.has(error.code)) throw error
+      const { tape, options } = this
+      const isRecorded = options.code !== undefined
+      const changes = [
+        ...(isRecorded ? [] : changedSources(tape).map(fromHere)),
+        ...packageChanges(tape, movedHere(tape)).map(packageChangeText),
+      ]
+      if (changes.length === 0) throw error
+      const command = `retake replay ${runName(tape)} --code recorded${isRecorded ? ' --install' : ''}`
+      throw new RetakeError(
+        error.code,
+        error.what,
+        `${error.why.replace(/\.?$/, '.')} Changed since the recording: ${changes.join(', ')}.`,
+        hasRecordedCode(tape) ? `Undo the change, or run \`${command}\`.` : error.fix,
+        { cause: error },
+      )
+    }
   }
 
   /** Undefined if the process ended without a report. */

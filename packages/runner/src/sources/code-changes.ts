@@ -97,7 +97,8 @@ function todaysSide(tape: Tape): Side {
   const root = movedHere(tape)
   const here = root?.current ?? cwd
   const entry = fileHere(cwd, entryOf(tape)?.file ?? '', root)
-  const { code, contents } = readCode(entry, here)
+  const withTexts = tape.run.scope === 'function'
+  const { code, contents } = readCode(entry, here, { withTexts })
   const all = filesOfCode(code)
   return { code, node: process.version, content: (file) => contents.get(all[file] ?? '') }
 }

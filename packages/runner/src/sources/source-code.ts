@@ -19,11 +19,16 @@ const IMPORT =
 const URL_OF_FILE = /\bnew\s+URL\s*\(\s*(['"])([^'":\n]+)\1\s*,\s*import\.meta\.url\b/g
 /** The same, relative to the working directory. */
 const STARTED_FILE = /\b(?:new\s+Worker|fork)\s*\(\s*(['"])(\.{0,2}\/[^'"\n]+)\1/g
+/** Texts that a module reads: `readFileSync('prompts/system.md')`. */
+const READ_FILE = /\breadFile(?:Sync)?\s*\(\s*(['"])([^'":\n]+)\1/g
 /** Splits the specifier of a package into its name and the path inside of it. */
 const PACKAGE = /^((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/(.*))?$/
 /** Retake is not part of an agent, even if it is linked from a clone. */
 const OWN_PACKAGE = /^(?:retake$|@retake\/)/
 const CODE = /\.[cm]?[jt]sx?$/
+const TEXT = /\.(?:md|txt|json|ya?ml|toml|xml|html|csv|sql|graphql|prompt|tmpl|hbs|mustache|liquid|ejs|njk|j2)$/
+/** Larger files are data. */
+const TEXT_BYTES_MAX = 256 * 1024
 /** Suffixes that imports may omit or spell differently. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
 
@@ -59,13 +64,22 @@ export interface ProgramCode {
   readonly tooLarge: readonly string[]
 }
 
-export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
+/**
+ * `withTexts`: includes texts that modules read by a literal name, such as prompts, because a
+ * function run does not record what was read when its module was loaded.
+ */
+export function readCode(
+  entry: string,
+  cwd = process.cwd(),
+  { withTexts = false } = {},
+): ProgramCode {
   const files: Record<string, string> = {}
   const packages: Record<string, string> = {}
   const contents = new Map<string, Buffer>()
   const folders = new Set<string>()
   const tooLarge: string[] = []
   const mapped: string[] = []
+  const texts: string[] = []
   const followed = new Map<string, string>()
   let count = 0
   for (const [file, bytes] of reachableCode([entry], tooLarge, followed)) {
@@ -83,6 +97,7 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
         if (name !== undefined) packages[name] ??= versionOf(name, file) ?? ''
       }
       mapped.push(...mapOf(file, text))
+      if (withTexts) texts.push(...textsReadBy(file, text, cwd))
     }
     if (++count >= FILES_MAX) break
   }
@@ -108,7 +123,7 @@ export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
     file.startsWith(top + path.sep) && !/[\\/]node_modules[\\/]/.test(file)
   const relative = (file: string): string => path.relative(cwd, file)
   const links = [...followed].filter((each) => each.every(isOwn)).map((each) => each.map(relative))
-  for (const file of mapped.filter(isOwn)) {
+  for (const file of [...mapped, ...texts].filter(isOwn)) {
     if (++count > FILES_MAX) break
     addSetting(file)
   }
@@ -237,6 +252,16 @@ const startedBy = (file: string, code: string): string[] =>
     ...matchesIn(code, STARTED_FILE).map((name) => path.resolve(name)),
   ].filter((each) => CODE.test(each))
 
+/** Texts with a literal name, relative to the module or to the working directory. */
+const textsReadBy = (file: string, code: string, cwd: string): string[] =>
+  [
+    ...matchesIn(code, URL_OF_FILE).map((name) => path.resolve(path.dirname(file), name)),
+    ...matchesIn(code, READ_FILE).map((name) => path.resolve(cwd, name)),
+  ].filter((each) => {
+    const found = TEXT.test(each) ? statSync(each, { throwIfNoEntry: false }) : undefined
+    return found?.isFile() === true && found.size <= TEXT_BYTES_MAX
+  })
+
 interface Manifest {
   readonly version?: string
   readonly main?: string
@@ -363,7 +388,7 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   })
 }
 
-/** Sources of compiled files, whose lines are shown. */
+/** Sources of compiled files, whose lines are shown, and texts that modules read. */
 const mappedSources = ({ settings = {} }: RecordedCode): [file: string, sha: string][] =>
   Object.entries(settings).filter(
     ([file]) => !file.endsWith('.map') && !SETTINGS.includes(path.basename(file)),

@@ -12,8 +12,13 @@ import { CONTENT_BYTES_MAX, filesOfCode, FRESH_MS, shaOf, SourceStore } from './
  * Reads the code of a program that is about to run, and keeps its contents beside the runs. If that
  * is impossible, says so on stderr, and the run is recorded with digests only.
  */
-export function storeCode(entry: string, cwd: string, runsFolder: string): RecordedCode {
-  const { code, contents, tooLarge } = readCode(entry, cwd)
+export function storeCode(
+  entry: string,
+  cwd: string,
+  runsFolder: string,
+  options?: Parameters<typeof readCode>[2],
+): RecordedCode {
+  const { code, contents, tooLarge } = readCode(entry, cwd, options)
   const store = SourceStore.besideRuns(runsFolder)
   if (tooLarge.length > 0)
     warn(
@@ -63,7 +68,7 @@ export function storeCodeOfFunction(entry: string, runsFolder: string): Recorded
     const file = entry.startsWith('file:')
       ? fileURLToPath(entry)
       : entryOf({ run: { scope: 'function' }, details: { entry } })?.file
-    const code = storeCode(path.resolve(file ?? entry), cwd, folder)
+    const code = storeCode(path.resolve(file ?? entry), cwd, folder, { withTexts: true })
     const store = SourceStore.besideRuns(folder)
     known = { code, stores: new Map([[folder, { store, storedAt: Date.now() }]]) }
     functionCode.set(key, known)
