@@ -37,9 +37,9 @@ test.each(sampled(otherNodes, (_, index) => index === 0))(
     }
     const { there, on } = await elsewhere(folder, major)
     for (const name of ['last', 'last~1']) {
-      const imported = await on('import', `../${name}.retake`)
+      const imported = await on('import', `../${name}.retake`, '--json')
       expect(imported).toMatchObject({ code: 0, stderr: '' })
-      const [, id = ''] = /imported (\S+)/.exec(imported.stdout) ?? []
+      const { run: id } = JSON.parse(imported.stdout) as { run: string }
       const replayed = await on('replay', id, '--trust')
       expect(replayed.stderr).toMatch(/^identical/m)
       expect(replayed.code).toBe(0)
@@ -67,7 +67,10 @@ const State = Annotation.Root({
 
 export const graph = new StateGraph(State)
   .addNode('choose', async () => ({ topic: await say(prompts.topic) }))
-  .addNode('write', async ({ topic }) => ({ jokes: [await say(prompts.joke + topic)] }))
+  .addNode('write', async ({ topic }) => {
+    const joke = await say(prompts.joke + topic)
+    return { jokes: [joke] }
+  })
   .addNode('rank', async ({ jokes }) => ({ best: await say(prompts.best + jokes.join(' / ')) }))
   .addEdge(START, 'choose')
   .addConditionalEdges('choose', ({ topic }) =>
@@ -115,7 +118,8 @@ test.each(sampled(otherNodes, (_, index) => index === 0))(
     expect(changed.stderr).toContain('Changed since the recording: src/graph.mjs.')
     const recorded = await on('replay', 'last', '--trust', '--code', 'recorded')
     expect(recorded.stderr).toMatch(/^identical/m)
-    const evaluated = await on('eval', 'last', '--trust', '--at', 'src/graph.mjs:15', 'topic')
+    const line = GRAPH.split('\n').findIndex((each) => each.includes('const joke')) + 1
+    const evaluated = await on('eval', 'last', '--trust', '--at', `src/graph.mjs:${line}`, 'topic')
     expect(evaluated.stdout).toContain("'old about Choose a topic.'")
   },
 )

@@ -109,9 +109,9 @@ test('keys in the code, today and when it was recorded, are in nothing that is s
     shown.push([`report, ${id}`, block.toString('latin1')])
 
   const api = new AskApi(await startUi(folder))
-  const [{ id: run = '' } = {}] = JSON.parse((await retake(['list', '--json'])).stdout) as {
-    id?: string
-  }[]
+  const { run } = JSON.parse((await retake(['diff', 'last', '--code', '--json'])).stdout) as {
+    run: string
+  }
   const source = await api.get(`/runs/${run}/source?site=agent.mjs:5:1`)
   expect(JSON.stringify(source)).toContain('const key = ')
   const { session } = await api.post<OpenedSession>(`/runs/${run}/sessions`)

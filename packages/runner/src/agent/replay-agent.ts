@@ -24,6 +24,7 @@ import {
 } from '../sources/source-code.js'
 import { fromHere, type Look, printable, linesOf } from '../terminal/terminal.js'
 import type { RecordedCode } from '../sources/recorded-code.js'
+import { hasLockFile } from '../sources/install-packages.js'
 import { hasRecordedCode } from '../sources/source-store.js'
 import { isCutOff, runName } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
@@ -192,15 +193,16 @@ export class ReplayProcess extends TaskProcess {
       const isRecorded = options.code !== undefined
       const changes = [
         ...(isRecorded ? [] : changedSources(tape).map(fromHere)),
-        ...packageChanges(tape, movedHere(tape)).map(packageChangeText),
+        ...packageChanges(tape).map(packageChangeText),
       ]
       if (changes.length === 0) throw error
-      const command = `retake replay ${runName(tape)} --code recorded${isRecorded ? ' --install' : ''}`
+      const command = `retake replay ${runName(tape)} --code recorded`
+      const canRun = isRecorded ? hasLockFile(tape) : hasRecordedCode(tape)
       throw new RetakeError(
         error.code,
         error.what,
         `${error.why.replace(/\.?$/, '.')} Changed since the recording: ${changes.join(', ')}.`,
-        hasRecordedCode(tape) ? `Undo the change, or run \`${command}\`.` : error.fix,
+        canRun ? `Undo the change, or run \`${command}${isRecorded ? ' --install' : ''}\`.` : error.fix,
         { cause: error },
       )
     }

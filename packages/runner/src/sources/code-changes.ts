@@ -71,7 +71,7 @@ export function codeChanges(tape: Tape, other?: Tape): CodeChanges {
     })
   const packages =
     other === undefined
-      ? [...packageChanges(tape, movedHere(tape)), ...onlyIn(after.code, before.code)]
+      ? [...packageChanges(tape), ...onlyIn(after.code, before.code)]
       : versionsBetween(before.code, after.code)
   return {
     files: files.toSorted((x, y) => (x.path < y.path ? -1 : 1)),

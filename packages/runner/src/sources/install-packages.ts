@@ -29,6 +29,10 @@ const INSTALLERS: Readonly<Record<string, (lock: string) => Installer>> = {
   'bun.lock': () => ({ command: 'bun', args: ['install', '--frozen-lockfile', FLAGS[0]] }),
 }
 
+/** True if the code of a run includes a lock file, so that its packages can be installed. */
+export const hasLockFile = ({ details: { code } }: Tape): boolean =>
+  Object.keys(code?.settings ?? {}).some((file) => path.basename(file) in INSTALLERS)
+
 /** The recorded lock file of a program, and what installs it. */
 export interface RecordedPackages extends Installer {
   /** Recorded folder of the lock file. */

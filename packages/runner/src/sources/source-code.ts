@@ -7,6 +7,7 @@ import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
+import { usesDecorators } from '../typescript/compile-decorators.js'
 import { aliasTargets, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
 import { changedLinks, changedSettings, SETTINGS } from './code-loading.js'
@@ -96,6 +97,9 @@ export function readCode(
         const [, name] = PACKAGE.exec(specifier) ?? []
         if (name !== undefined) packages[name] ??= versionOf(name, file) ?? ''
       }
+      // Nothing else of TypeScript is compiled by the version that is installed.
+      if (/\.[cm]?ts$/.test(file) && usesDecorators(text))
+        packages['typescript'] ??= versionOf('typescript', file) ?? ''
       mapped.push(...mapOf(file, text))
       if (withTexts) texts.push(...textsReadBy(file, text, cwd))
     }
@@ -402,7 +406,7 @@ export interface PackageChange {
 }
 
 /** Imported packages of which another version is installed than when the run was recorded. */
-export function packageChanges(tape: Tape, root: MovedRoot | undefined): PackageChange[] {
+export function packageChanges(tape: Tape, root = movedHere(tape)): PackageChange[] {
   const { code, cwd = '.' } = tape.details
   const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []
