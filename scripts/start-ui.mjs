@@ -17,15 +17,11 @@ export async function startUi(
   { port = 0, args = [], env = {}, node = process.execPath } = {},
 ) {
   const cli = join(root, 'packages/cli/bin/retake.mjs')
-  const child = spawn(
-    node,
-    [cli, 'ui', '--port', String(port), '--no-open', '--json', ...args],
-    {
-      cwd: folder,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const child = spawn(node, [cli, 'ui', '--port', String(port), '--no-open', '--json', ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const failed = once(child, 'close').then(([code]) => {
     throw new Error(`retake ui ended with ${code} before it listened`)
   })

@@ -24,7 +24,9 @@ async function elsewhere(folder: string, major: string) {
 }
 
 /** Other versions than the one that records. */
-const otherNodes = ['20', '22', '24'].filter((major) => !process.versions.node.startsWith(`${major}.`))
+const otherNodes = ['20', '22', '24'].filter(
+  (major) => !process.versions.node.startsWith(`${major}.`),
+)
 
 test.each(sampled(otherNodes, (_, index) => index === 0))(
   'the demo and its fork replay from capsules in an empty folder on Node %s',
@@ -96,7 +98,10 @@ test.each(sampled(otherNodes, (_, index) => index === 0))(
   'a LangGraph project replays from a capsule in an empty folder on Node %s',
   async (major) => {
     const server = await startModelServer({
-      answer: ({ messages }) => ({ text: `about ${messages.at(-1)?.text}`, usage: { input: 9, output: 9 } }),
+      answer: ({ messages }) => ({
+        text: `about ${messages.at(-1)?.text}`,
+        usage: { input: 9, output: 9 },
+      }),
     })
     const { folder, retake } = await folderWith(LANGGRAPH)
     symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'), 'junction')

@@ -312,7 +312,8 @@ console.log(new Agent().answer(), Math.random())`,
 
 test('lines of compiled code are shown as they were written', async () => {
   const { folder, retake } = await folderWith({ 'package.json': '{ "type": "module" }' })
-  const source = 'export const answer: number = Math.random()\nexport const twice: number = answer * 2\n'
+  const source =
+    'export const answer: number = Math.random()\nexport const twice: number = answer * 2\n'
   const compile = (text: string): void => {
     const compiled = compiler.transpileModule(text, {
       fileName: 'agent.ts',
@@ -321,7 +322,10 @@ test('lines of compiled code are shown as they were written', async () => {
     for (const [name, content] of Object.entries({
       'src/agent.ts': text,
       'dist/agent.js': compiled.outputText,
-      'dist/agent.js.map': (compiled.sourceMapText ?? '').replace('"agent.ts"', '"../src/agent.ts"'),
+      'dist/agent.js.map': (compiled.sourceMapText ?? '').replace(
+        '"agent.ts"',
+        '"../src/agent.ts"',
+      ),
     })) {
       mkdirSync(dirname(join(folder, name)), { recursive: true })
       writeFileSync(join(folder, name), content)

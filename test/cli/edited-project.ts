@@ -83,7 +83,10 @@ function filesOf(program: Program): Readonly<Record<string, string>> {
       name: 'desk',
       version: '1.0.0',
       lockfileVersion: 3,
-      packages: { '': ROOT, 'node_modules/tone': { version: '1.0.0', resolved: `file:${TARBALL}` } },
+      packages: {
+        '': ROOT,
+        'node_modules/tone': { version: '1.0.0', resolved: `file:${TARBALL}` },
+      },
     }),
     'config.json': '{ "currency": "EUR" }\n',
     'prompts/system.md': 'Be brief.\n',
@@ -273,7 +276,9 @@ export const EDITS: Readonly<Record<string, Edit>> = {
   'a new import': {
     apply: (project) => {
       project.write('lib/titles.mjs', `export const title = 'Dr '\n`)
-      const text = project.read('lib/letters.mjs').replace('greeting, name', 'greeting, title, name')
+      const text = project
+        .read('lib/letters.mjs')
+        .replace('greeting, name', 'greeting, title, name')
       project.write('lib/letters.mjs', `import { title } from './titles.mjs'\n${text}`)
     },
     behaves: 'differently',
@@ -331,8 +336,7 @@ export const EDITS: Readonly<Record<string, Edit>> = {
     behaves: 'the same',
   },
   'another package type': {
-    apply: (project) =>
-      project.write('package.json', JSON.stringify({ ...ROOT, type: 'module' })),
+    apply: (project) => project.write('package.json', JSON.stringify({ ...ROOT, type: 'module' })),
     // The file that exports with `exports` becomes a module, except for tsx.
     behaves: 'perhaps',
     names: ['package.json'],

@@ -44,7 +44,9 @@ export const settings = {
   password: '${password}',
 }
 `
-const AGENT = ({ openai }: typeof before): string => `import config from './config.json' with { type: 'json' }
+const AGENT = ({
+  openai,
+}: typeof before): string => `import config from './config.json' with { type: 'json' }
 import { settings } from './lib/settings.mjs'
 const key = '${openai}', { password } = settings, greeting = config.greeting
 const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', headers: { authorization: 'Bearer ' + key }, body: JSON.stringify({ greeting, password }) })
@@ -128,11 +130,21 @@ test('keys in the code, today and when it was recorded, are in nothing that is s
 })
 
 test('a key beside the fixed line is not in the card of a fix, or in what it gives others', async () => {
-  const source = decides.replace('\nconst decision', `\nconst apiKey = '${before.openai}'\nconst decision`)
+  const source = decides.replace(
+    '\nconst decision',
+    `\nconst apiKey = '${before.openai}'\nconst decision`,
+  )
   const { retake, folder, read } = await projectWith(['1', '8'], source)
   expect(read()).toContain(before.openai)
   const files = ['--pull-request', 'pr.md', '--pairs', 'pairs.jsonl']
-  const fixed = await retake('fix', 'last', '--no-ai', '--oracle', 'stdout:/RESULT (pay|deny)/', ...files)
+  const fixed = await retake(
+    'fix',
+    'last',
+    '--no-ai',
+    '--oracle',
+    'stdout:/RESULT (pay|deny)/',
+    ...files,
+  )
   expect(fixed.code, fixed.stderr).toBe(0)
   expect(fixed.stdout).toContain('const apiKey = ')
   const shown: [string, string][] = [['card', fixed.stdout + fixed.stderr]]

@@ -235,7 +235,10 @@ const SOURCE_NAME = /^sources\/[\da-f]{64}$/
  */
 export const isSourcePath = (file: string): boolean =>
   file.length < 1024 &&
-  file.replace(SHIPPED, '').split('/').every((part) => PART.test(part) && !RESERVED.test(part) && part.length < NAME_MAX)
+  file
+    .replace(SHIPPED, '')
+    .split('/')
+    .every((part) => PART.test(part) && !RESERVED.test(part) && part.length < NAME_MAX)
 
 const SHIPPED = /^\.retake\/(?:demo|sample)\/(?=.)/
 /** No backslash, colon or control character, and no dot at the start or end. */

@@ -202,7 +202,9 @@ export class ReplayProcess extends TaskProcess {
         error.code,
         error.what,
         `${error.why.replace(/\.?$/, '.')} Changed since the recording: ${changes.join(', ')}.`,
-        canRun ? `Undo the change, or run \`${command}${isRecorded ? ' --install' : ''}\`.` : error.fix,
+        canRun
+          ? `Undo the change, or run \`${command}${isRecorded ? ' --install' : ''}\`.`
+          : error.fix,
         { cause: error },
       )
     }

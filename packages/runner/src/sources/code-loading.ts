@@ -94,4 +94,3 @@ export function replacesRecorded(name: string, names: ReadonlySet<string>): bool
 }
 
 const stemOf = (name: string): string | undefined => /^(.+)\.[cm]?[jt]sx?$/.exec(name)?.[1]
-

@@ -86,7 +86,8 @@ test('source maps of compiled files are kept with the sources that they name', (
     'src/lib.ts',
   ])
   const details = { cwd: folder, entry: 'dist/agent.js', code }
-  const tape = { run: { scope: 'process' }, details } as unknown as Tape
+  const file = path.join(folder, '.retake/runs/a.tape')
+  const tape = { path: file, run: { scope: 'process' }, details } as unknown as Tape
   expect(changedSources(tape)).toEqual([])
   writeFileSync(path.join(folder, 'src/agent.ts'), 'let b: string')
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')

@@ -27,7 +27,8 @@ const PACKAGE = /^((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/(.*))?$/
 /** Retake is not part of an agent, even if it is linked from a clone. */
 const OWN_PACKAGE = /^(?:retake$|@retake\/)/
 const CODE = /\.[cm]?[jt]sx?$/
-const TEXT = /\.(?:md|txt|json|ya?ml|toml|xml|html|csv|sql|graphql|prompt|tmpl|hbs|mustache|liquid|ejs|njk|j2)$/
+const TEXT =
+  /\.(?:md|txt|json|ya?ml|toml|xml|html|csv|sql|graphql|prompt|tmpl|hbs|mustache|liquid|ejs|njk|j2)$/
 /** Larger files are data. */
 const TEXT_BYTES_MAX = 256 * 1024
 /** Suffixes that imports may omit or spell differently. */
