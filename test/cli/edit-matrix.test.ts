@@ -103,7 +103,12 @@ async function lookInto({ project, id, retake, retakeEach, ui, line }: Omit<Edit
       excerpt.lines,
     ]),
   }
-  return { recorded, today, shown }
+  // In CommonJS, the variable `module` has the folder of the copy in which recorded code runs.
+  const text = JSON.stringify(shown).replaceAll(
+    /\/[^"'\s]*\/retake-code-\w+\/work/g,
+    project.folder,
+  )
+  return { recorded, today, shown: JSON.parse(text) as typeof shown }
 }
 
 /** What a replay of today's code may say after an edit. */
