@@ -25,6 +25,7 @@ const parts = {
     'test/cli/older-runners',
     'test/cli/changed-files',
   ],
+  edits: ['test/cli/edit-matrix', 'test/cli/changed-sources', 'test/cli/capsule'],
   proxies: ['test/cli/proxy', 'test/cli/command-isolation', 'test/engine/proxy'],
   viewer: ['test/web'],
   'guard-tools': ['test/guard/ordinary-tools'],

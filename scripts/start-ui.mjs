@@ -8,21 +8,20 @@ import { root } from './run-command.mjs'
  * Starts the real `retake ui` in a folder, on any free port unless one is given.
  *
  * @param {string} folder
- * @param {{ port?: number, args?: readonly string[], env?: Readonly<Record<string, string>> }} [options]
+ * @param {{ port?: number, args?: readonly string[], env?: Readonly<Record<string, string>>, node?: string }} [options]
  * @returns {Promise<{ url: string, stop: () => Promise<void>, process: import('node:child_process').ChildProcess }>}
  *   `url` has the token in it.
  */
-export async function startUi(folder, { port = 0, args = [], env = {} } = {}) {
+export async function startUi(
+  folder,
+  { port = 0, args = [], env = {}, node = process.execPath } = {},
+) {
   const cli = join(root, 'packages/cli/bin/retake.mjs')
-  const child = spawn(
-    process.execPath,
-    [cli, 'ui', '--port', String(port), '--no-open', '--json', ...args],
-    {
-      cwd: folder,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const child = spawn(node, [cli, 'ui', '--port', String(port), '--no-open', '--json', ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const failed = once(child, 'close').then(([code]) => {
     throw new Error(`retake ui ended with ${code} before it listened`)
   })

@@ -1,4 +1,5 @@
 import {
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -7,7 +8,9 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import compiler from 'typescript-5'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEffectProvider } from '../support/effect-provider.mjs'
 import { run } from '../support/run-retake.mjs'
@@ -282,4 +285,62 @@ test('a changed package is named, and --install replays with that of the recorde
   const failed = await retake(['replay', 'last', '--code', 'recorded', '--install'], offline)
   expect(failed.stderr).toContain('PACKAGES_NOT_INSTALLED')
   expect(failed.code).toBe(1)
+})
+
+test('another TypeScript that compiles decorators is named', async () => {
+  const { folder, retake } = await folderWith({
+    'agent.ts': `const logged = (call: () => number, _: ClassMethodDecoratorContext) => () => call() + 1
+class Agent {
+  @logged answer(): number { return 41 }
+}
+console.log(new Agent().answer(), Math.random())`,
+    'package.json': '{}',
+  })
+  const use = (name: string): void => {
+    const link = join(folder, 'node_modules/typescript')
+    rmSync(link, { force: true })
+    symlinkSync(fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url)), link)
+  }
+  mkdirSync(join(folder, 'node_modules'))
+  use('typescript-5')
+  expect((await retake(['record', 'agent.ts'])).stdout).toMatch(/^42 /)
+  expect((await retake(['replay', 'last'])).stderr).toContain('identical')
+  use('typescript')
+  const { stderr } = await retake(['replay', 'last'])
+  expect(stderr).toMatch(/Changed since the recording: typescript 5\.\S+ → 7\./)
+})
+
+test('lines of compiled code are shown as they were written', async () => {
+  const { folder, retake } = await folderWith({ 'package.json': '{ "type": "module" }' })
+  const source =
+    'export const answer: number = Math.random()\nexport const twice: number = answer * 2\n'
+  const compile = (text: string): void => {
+    const compiled = compiler.transpileModule(text, {
+      fileName: 'agent.ts',
+      compilerOptions: { module: compiler.ModuleKind.ESNext, sourceMap: true },
+    })
+    for (const [name, content] of Object.entries({
+      'src/agent.ts': text,
+      'dist/agent.js': compiled.outputText,
+      'dist/agent.js.map': (compiled.sourceMapText ?? '').replace(
+        '"agent.ts"',
+        '"../src/agent.ts"',
+      ),
+    })) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), content)
+    }
+  }
+  compile(`await fetch(process.env['AGENT_BASE_URL'] + '/effect', { method: 'POST' })\n${source}`)
+  await retake(['record', '--node-arg=--enable-source-maps', 'dist/agent.js'], { env: env() })
+  const snapshot = await retake(['debug', 'snapshot', 'last'])
+  expect(snapshot.code, snapshot.stderr).toBe(0)
+  const shown = async (): Promise<string> =>
+    (await retake(['show', 'last', '--step', '1', '--state'])).stdout
+  const before = await shown()
+  expect(before).toMatch(/src\/agent\.ts:2:\d+\n/)
+  compile(`// Written again\n// by somebody\n${source}`)
+  const note = 'the file has changed since; showing the recorded code\n'
+  expect(await shown()).toContain(note)
+  expect((await shown()).replace(note, '')).toBe(before)
 })

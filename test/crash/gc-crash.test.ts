@@ -79,31 +79,35 @@ function check(store: RunStore): { here: number; removed: number } {
   return { here: here.size, removed: removed.size }
 }
 
-test('a killed removal leaves each run either complete or in the trash, and the next one finishes its work', async () => {
-  let killed = 0
-  for (let round = 0; round < kills; round += 1) {
-    const store = new RunStore(join(folder, String(round)))
-    mkdirSync(store.folder)
-    runsIn(store)
-    const trash = join(store.folder, '.trash')
-    const target = Math.floor(Math.random() * RUNS)
-    const inTrash = (): number => (existsSync(trash) ? readdirSync(trash).length : 0)
-    if (await runAndKill(store, ['--keep', '0'], () => inTrash() > target)) killed += 1
-    const first = check(store)
-    expect(first.here + first.removed).toBe(RUNS)
-    // Restoring is killed as well.
-    const back = new RunTrash(store)
-      .runs()
-      .slice(0, 40)
-      .map(({ id }) => id)
-    const wanted = Math.floor(Math.random() * 40)
-    const args = back.flatMap((id) => ['--restore', id])
-    if (back.length > 0) await runAndKill(store, args, () => inTrash() <= first.removed - wanted)
-    check(store)
-    await new Promise((resolve) => start(store, ['--keep', '0']).on('close', resolve))
-    expect(check(store)).toEqual({ here: 0, removed: RUNS })
-    rmSync(store.folder, { recursive: true })
-  }
-  process.stdout.write(`${killed} of ${kills} processes were killed while they removed runs\n`)
-  expect(killed).toBeGreaterThan(kills / 2)
-}, 600_000 + kills * 20_000)
+test(
+  'a killed removal leaves each run either complete or in the trash, and the next one finishes its work',
+  async () => {
+    let killed = 0
+    for (let round = 0; round < kills; round += 1) {
+      const store = new RunStore(join(folder, String(round)))
+      mkdirSync(store.folder)
+      runsIn(store)
+      const trash = join(store.folder, '.trash')
+      const target = Math.floor(Math.random() * RUNS)
+      const inTrash = (): number => (existsSync(trash) ? readdirSync(trash).length : 0)
+      if (await runAndKill(store, ['--keep', '0'], () => inTrash() > target)) killed += 1
+      const first = check(store)
+      expect(first.here + first.removed).toBe(RUNS)
+      // Restoring is killed as well.
+      const back = new RunTrash(store)
+        .runs()
+        .slice(0, 40)
+        .map(({ id }) => id)
+      const wanted = Math.floor(Math.random() * 40)
+      const args = back.flatMap((id) => ['--restore', id])
+      if (back.length > 0) await runAndKill(store, args, () => inTrash() <= first.removed - wanted)
+      check(store)
+      await new Promise((resolve) => start(store, ['--keep', '0']).on('close', resolve))
+      expect(check(store)).toEqual({ here: 0, removed: RUNS })
+      rmSync(store.folder, { recursive: true })
+    }
+    process.stdout.write(`${killed} of ${kills} processes were killed while they removed runs\n`)
+    expect(killed).toBeGreaterThan(kills / 2)
+  },
+  600_000 + kills * 20_000,
+)

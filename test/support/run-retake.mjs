@@ -189,10 +189,11 @@ function inheritedEnv() {
  *
  * @param {readonly (readonly string[])[]} commands
  * @param {string} cwd
+ * @param {string} [node] Another version of Node.
  * @returns {Promise<Finished[]>}
  */
-export async function runCommands(commands, cwd) {
-  const runner = startCommands()
+export async function runCommands(commands, cwd, node) {
+  const runner = startCommands(node)
   const finished = []
   for (const args of commands) finished.push(await runner.run(args, cwd, inheritedEnv()))
   runner.end()
@@ -203,8 +204,9 @@ export async function runCommands(commands, cwd) {
  * Starts a process that runs command lines of `retake` one after the other. It ends with this
  * process, and does not keep it alive while it is idle.
  */
-function startCommands() {
+function startCommands(node = process.execPath) {
   const child = fork(commandRunner, {
+    execPath: node,
     cwd: tmpdir(),
     env: inheritedEnv(),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

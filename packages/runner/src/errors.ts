@@ -356,10 +356,13 @@ export const cliErrors = errorTable({
     'The run was recorded there, and a replay runs your real code.',
     'Run the command in a checkout of the recorded program, or restore the folder.',
   ],
-  RECORDED_AGENT_MISSING: (file: string, cwd: string) => [
+  /** `run`: set if the code of this run was kept. */
+  RECORDED_AGENT_MISSING: (file: string, cwd: string, run?: string) => [
     `The recorded program ${file} no longer exists.`,
     `It was started in ${cwd}, and a replay runs your real code.`,
-    'Restore the file, for example with `git checkout`.',
+    run === undefined
+      ? 'Restore the file, for example with `git checkout`.'
+      : `Restore the file, or run the code of the recording: \`retake replay ${run} --code recorded\`.`,
   ],
   NOT_A_PROCESS_RUN: (id: string) => [
     `Run ${id} was recorded inside a program, by \`record()\` or a guard.`,

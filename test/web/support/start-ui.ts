@@ -18,6 +18,8 @@ interface UiOptions {
   port?: number
   args?: readonly string[]
   env?: Record<string, string>
+  /** Another version of Node. */
+  node?: string
 }
 
 /** Starts the real `retake ui` in a folder, on a free port, and stops it when the test is over. */

@@ -22,12 +22,16 @@ export function projectOf(tapes: readonly [Tape, ...Tape[]], lists: SourceLists)
   const [{ details }] = tapes
   const folder = slashed(details.cwd ?? '')
   const named = new Map<string, string>()
+  const linked: string[] = []
   for (const tape of tapes) {
     const from = path.posix.relative(folder, slashed(tape.details.cwd ?? ''))
     for (const [file, sha] of Object.entries(filesOfTape(tape, lists))) {
       const relative = path.posix.join(from, slashed(file))
       if (!named.has(relative)) named.set(relative, sha)
     }
+    const { links = {} } = lists.get(tape.details.code?.list ?? '') ?? {}
+    for (const file of Object.entries(links).flat())
+      linked.push(path.posix.join(from, slashed(file)))
   }
   const above = Math.max(0, ...Array.from(named.keys(), stepsUp))
   const cwd = above === 0 ? '' : folder.split('/').slice(-above).join('/')
@@ -35,7 +39,8 @@ export function projectOf(tapes: readonly [Tape, ...Tape[]], lists: SourceLists)
     Array.from(named, ([file, sha]) => [path.posix.join(cwd, file), sha] as const),
   )
   const isWithin = above < folder.split('/').length && (cwd === '' || isSourcePath(cwd))
-  const refused = isWithin ? [...files.keys()].find((file) => !isSourcePath(file)) : folder
+  const written = [...files.keys(), ...linked.map((file) => path.posix.join(cwd, file))]
+  const refused = isWithin ? written.find((file) => !isSourcePath(file)) : folder
   return { cwd, files, ...(refused !== undefined && { refused }) }
 }
 

@@ -231,12 +231,16 @@ const SOURCE_NAME = /^sources\/[\da-f]{64}$/
 /**
  * True for a path of a source file that may be written into a folder, on every platform. Excludes
  * installed packages, and files that programs such as git, npm or Retake itself obey when they are
- * there.
+ * there. Programs that Retake copied into its own folder are source files.
  */
 export const isSourcePath = (file: string): boolean =>
   file.length < 1024 &&
-  file.split('/').every((part) => PART.test(part) && !RESERVED.test(part) && part.length < NAME_MAX)
+  file
+    .replace(SHIPPED, '')
+    .split('/')
+    .every((part) => PART.test(part) && !RESERVED.test(part) && part.length < NAME_MAX)
 
+const SHIPPED = /^\.retake\/(?:demo|sample)\/(?=.)/
 /** No backslash, colon or control character, and no dot at the start or end. */
 // oxlint-disable-next-line no-control-regex
 const PART = /^(?![. ])[^\\/:*?"<>|\x00-\x1f\x7f]*[^\\/:*?"<>|\x00-\x1f\x7f. ]$/

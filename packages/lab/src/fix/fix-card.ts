@@ -1,4 +1,5 @@
-import { defined } from '@retake/tape'
+import { withoutHidden } from '@retake/engine/runs'
+import { defined, redactText } from '@retake/tape'
 import type { FileEdit } from '../proof/candidates.js'
 import { FIT_CODES } from '../proof/fitted-edits.js'
 import type { Loss } from '../proof/losses.js'
@@ -346,7 +347,21 @@ export function diffText(edits: readonly FileEdit[]): string[] {
   })
 }
 
-/** The best fix as a patch; empty if there is none. */
+/**
+ * Edits without the secrets in their files, for texts that others read. Masked before they are
+ * compared, because a secret can have several lines.
+ */
+export const maskedEdits = (edits: readonly FileEdit[]): FileEdit[] =>
+  edits.map(({ path: file, before, after }) => ({
+    path: file,
+    before: before === undefined ? undefined : maskedText(before),
+    after: maskedText(after),
+  }))
+
+const maskedText = (text: string): string =>
+  redactText(text).split('\n').map(withoutHidden).join('\n')
+
+/** The best fix as a patch; empty if there is none. Secrets in its lines stay, or it would not apply. */
 export function patchText({ result }: FixOutcome): string {
   const best = bestFix(result)
   return best === undefined ? '' : `${diffText(best.candidate.edits).join('\n')}\n`
@@ -369,7 +384,7 @@ export function pullRequestText(outcome: FixOutcome): string {
     ...fixFacts(best, outcome).map(([label, text]) => `| ${label} | ${text} |`),
     '',
     '```diff',
-    ...diffText(candidate.edits),
+    ...diffText(maskedEdits(candidate.edits)),
     '```',
     '',
   ].join('\n')
@@ -379,7 +394,7 @@ export function pullRequestText(outcome: FixOutcome): string {
 export function pairLines(outcome: FixOutcome): string {
   return workingFixes(outcome.result)
     .flatMap(({ candidate, evidence, verdict }) =>
-      candidate.edits.map(({ path: file, before, after }) =>
+      maskedEdits(candidate.edits).map(({ path: file, before, after }) =>
         JSON.stringify({
           run: outcome.run,
           oracle: outcome.oracle,

@@ -1,3 +1,4 @@
+import { rememberHidden } from '@retake/engine/runs'
 import { defined, type Tape, type RunFix } from '@retake/tape'
 import { replacePrivateFile } from '@retake/tape/node'
 import { unifiedDiff } from '@retake/tape/present'
@@ -6,7 +7,7 @@ import { fixPathOf, readIfPresent } from '@retake/runner/runs'
 import type { AppliedFixes } from './apply-fix.js'
 import { verdictReason } from '../texts/fix-words.js'
 import type { JudgedFix } from '../proof/prove-fixes.js'
-import { fixFacts, fixHeadline, outputDiff } from './fix-card.js'
+import { fixFacts, fixHeadline, maskedEdits, outputDiff } from './fix-card.js'
 import type { FixOutcome } from './fix-run.js'
 
 export function storeOutcome(tape: Tape, outcome: FixOutcome): void {
@@ -31,6 +32,7 @@ export function storedFix(
   tape: Tape,
   { applied, withSource }: { readonly applied: AppliedFixes; readonly withSource: boolean },
 ): RunFix | undefined {
+  rememberHidden(tape)
   const ids = new Set(applied.applied().map(({ id }) => id))
   return storedOutcome(tape, (outcome) => ({
     at: outcome.at,
@@ -53,7 +55,7 @@ export function storedFix(
         printed: outputDiff(outcome.result, fix),
         facts: fixFacts(fix, outcome).map(([label, text]) => ({ label, text })),
         files: withSource
-          ? fix.candidate.edits.map(({ path: file, before = '', after }) => ({
+          ? maskedEdits(fix.candidate.edits).map(({ path: file, before = '', after }) => ({
               path: file,
               lines: unifiedDiff(before, after),
             }))

@@ -4,6 +4,7 @@ import { mismatchTexts } from '@retake/engine/errors'
 import { capitalized } from '@retake/tape/present'
 import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
 import type { Consequence, NotCaptured, Tape } from '@retake/tape'
+import { hasLockFile } from '../sources/install-packages.js'
 import { codeNotStored } from '../sources/recorded-code.js'
 import { hasRecordedCode, sourceListOf } from '../sources/source-store.js'
 import { changedSources, packageChanges, packageChangeText } from '../sources/source-code.js'
@@ -240,8 +241,8 @@ const recordedCodeLines = (
   }: { readonly isRecordedCode: boolean; readonly files: readonly string[] },
 ): string[] => {
   const command = `retake replay ${runName(tape)} --code recorded`
-  if (isRecordedCode) return ['Or install the recorded packages, too:', `${command} --install`]
-  return files.length === 0 ? [] : ['Or run the code of the recording:', command]
+  if (!isRecordedCode && files.length > 0) return ['Or run the code of the recording:', command]
+  return hasLockFile(tape) ? ['Or install the recorded packages:', `${command} --install`] : []
 }
 
 const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>

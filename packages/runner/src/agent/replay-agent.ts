@@ -7,6 +7,7 @@ import {
   revealedTape,
   withSurroundings,
 } from '@retake/engine/runs'
+import { RetakeError } from '@retake/engine/errors'
 import { defined, type Tape } from '@retake/tape'
 import { type AgentOptions, type AgentStart, TaskProcess, missingReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
@@ -14,10 +15,18 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceReport, missingOutputLines } from './divergence.js'
-import { entryOf, movedHere } from '../sources/source-code.js'
+import {
+  changedSources,
+  entryOf,
+  movedHere,
+  packageChanges,
+  packageChangeText,
+} from '../sources/source-code.js'
 import { fromHere, type Look, printable, linesOf } from '../terminal/terminal.js'
 import type { RecordedCode } from '../sources/recorded-code.js'
-import { isCutOff } from '../runs/run-store.js'
+import { hasLockFile } from '../sources/install-packages.js'
+import { hasRecordedCode } from '../sources/source-store.js'
+import { isCutOff, runName } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
 
@@ -144,10 +153,15 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   return { ...report, divergences, ...facts }
 }
 
+const ENTRY_FAILURES: ReadonlySet<string> = new Set(['ENTRY_NOT_LOADED', 'ENTRY_NOT_A_FUNCTION'])
+
 export class ReplayProcess extends TaskProcess {
   readonly #root: MovedRoot | undefined
 
-  constructor(tape: Tape, options: ReplayOptions = {}) {
+  constructor(
+    private readonly tape: Tape,
+    private readonly options: ReplayOptions = {},
+  ) {
     const { observe = false, pace = false, compares, reportsDrawSites = false } = options
     const { nodeArgs, inspectFd, code } = options
     const root = code?.root ?? movedHere(tape)
@@ -167,6 +181,33 @@ export class ReplayProcess extends TaskProcess {
       { nodeArgs, isServed: true, isInspected: inspectFd !== undefined },
     )
     this.#root = root
+  }
+
+  /** An entry that cannot be loaded or called any more is a changed one in most cases. */
+  override throwFailure(): void {
+    try {
+      super.throwFailure()
+    } catch (error) {
+      if (!(error instanceof RetakeError) || !ENTRY_FAILURES.has(error.code)) throw error
+      const { tape, options } = this
+      const isRecorded = options.code !== undefined
+      const changes = [
+        ...(isRecorded ? [] : changedSources(tape).map(fromHere)),
+        ...packageChanges(tape).map(packageChangeText),
+      ]
+      if (changes.length === 0) throw error
+      const command = `retake replay ${runName(tape)} --code recorded`
+      const canRun = isRecorded ? hasLockFile(tape) : hasRecordedCode(tape)
+      throw new RetakeError(
+        error.code,
+        error.what,
+        `${error.why.replace(/\.?$/, '.')} Changed since the recording: ${changes.join(', ')}.`,
+        canRun
+          ? `Undo the change, or run \`${command}${isRecorded ? ' --install' : ''}\`.`
+          : error.fix,
+        { cause: error },
+      )
+    }
   }
 
   /** Undefined if the process ended without a report. */
@@ -198,7 +239,11 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw cliErrors.RECORDED_FOLDER_MISSING(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
-    throw cliErrors.RECORDED_AGENT_MISSING(entry, cwd)
+    throw cliErrors.RECORDED_AGENT_MISSING(
+      entry,
+      cwd,
+      root === undefined && hasRecordedCode(tape) ? runName(tape) : undefined,
+    )
   requireTrust(tape)
   // Node refuses to start without such a file, and its variables are on the tape.
   const nodeArgs = execArgv.filter((flag) => {

@@ -71,7 +71,7 @@ export function codeChanges(tape: Tape, other?: Tape): CodeChanges {
     })
   const packages =
     other === undefined
-      ? [...packageChanges(tape, movedHere(tape)), ...onlyIn(after.list, before.list)]
+      ? [...packageChanges(tape), ...onlyIn(after.list, before.list)]
       : versionsBetween(before.list, after.list)
   return {
     files: files.toSorted((x, y) => (x.path < y.path ? -1 : 1)),
@@ -98,7 +98,8 @@ function todaysSide(tape: Tape): Side {
   const root = movedHere(tape)
   const here = root?.current ?? cwd
   const entry = fileHere(cwd, entryOf(tape)?.file ?? '', root)
-  const { list, contents } = readCode(entry, here)
+  const withTexts = tape.run.scope === 'function'
+  const { list, contents } = readCode(entry, here, { withTexts })
   const all = filesOfCode(list)
   return { list, node: process.version, content: (file) => contents.get(all[file] ?? '') }
 }

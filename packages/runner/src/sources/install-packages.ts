@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { entryOf } from './source-code.js'
+import { sourceListOf } from './source-store.js'
 import { cliErrors } from '../errors.js'
 import { foldersUp } from '../package-root.js'
 
@@ -28,6 +29,10 @@ const INSTALLERS: Readonly<Record<string, (lock: string) => Installer>> = {
   }),
   'bun.lock': () => ({ command: 'bun', args: ['install', '--frozen-lockfile', FLAGS[0]] }),
 }
+
+/** True if the code of a run includes a lock file, so that its packages can be installed. */
+export const hasLockFile = (tape: Tape): boolean =>
+  Object.keys(sourceListOf(tape)?.settings ?? {}).some((file) => path.basename(file) in INSTALLERS)
 
 /** The recorded lock file of a program, and what installs it. */
 export interface RecordedPackages extends Installer {

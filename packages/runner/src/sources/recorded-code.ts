@@ -17,6 +17,7 @@ import type { MovedRoot } from '@retake/engine'
 import type { RetakeError } from '@retake/engine/errors'
 import { attempt, type Tape } from '@retake/tape/format'
 import { changedSources, entryOf, movedHere } from './source-code.js'
+import { replacesRecorded } from './code-loading.js'
 import { cliErrors } from '../errors.js'
 import { foldersUp } from '../package-root.js'
 import { fromHere } from '../terminal/terminal.js'
@@ -55,8 +56,16 @@ export class RecordedCode implements Disposable {
     const inCopy = (file: string): string => path.join(copy, path.relative(top, file))
     const hereOf = (folder: string): string => path.resolve(today, path.relative(cwd, folder))
     const recordedAt = (here: string): string => path.join(top, path.relative(hereOf(top), here))
+    const links = new Map<string, string>()
+    for (const [name, to] of Object.entries(sourceListOf(tape)?.links ?? {})) {
+      const [from, target] = [path.resolve(cwd, name), path.resolve(cwd, to)]
+      // A list from elsewhere may name any path.
+      if (!from.startsWith(top + path.sep)) continue
+      const isSame = attempt(() => realpathSync(hereOf(from)) === realpathSync(hereOf(target)))
+      if (isSame !== true && contents.has(target)) links.set(from, target)
+    }
     const own = new Set([top])
-    for (const file of contents.keys())
+    for (const file of [...contents.keys(), ...links.keys()])
       for (const folder of foldersUp(path.dirname(file))) {
         if (folder === top) break
         own.add(folder)
@@ -87,17 +96,21 @@ export class RecordedCode implements Disposable {
       writeFileSync(inCopy(file), content)
       chmodSync(inCopy(file), modeOf(file, 0o600) & 0o777)
     }
+    for (const [file, target] of links) link(inCopy(target), inCopy(file))
     // Links to something with recorded code lead into the copy.
     const copyOf = (target: string): string | undefined => {
       const inProject = recordedAt(target)
       return own.has(inProject) || contents.has(inProject) ? inCopy(inProject) : undefined
     }
-    for (const folder of own) {
+    const namesIn = new Map(Array.from(own, (folder) => [folder, new Set<string>()] as const))
+    for (const file of [...own, ...contents.keys(), ...links.keys()])
+      namesIn.get(path.dirname(file))?.add(path.basename(file))
+    for (const [folder, names] of namesIn) {
       const here = hereOf(folder)
       for (const entry of attempt(() => readdirSync(here, { withFileTypes: true }), [])) {
         const { name } = entry
         const file = path.join(folder, name)
-        if (name === '.git' || own.has(file) || contents.has(file)) continue
+        if (name === '.git' || names.has(name) || replacesRecorded(name, names)) continue
         if (name === 'node_modules') linkPackages(path.join(here, name), inCopy(file), copyOf)
         else linkEntry(path.join(here, name), inCopy(file), entry.isSymbolicLink(), copyOf)
       }

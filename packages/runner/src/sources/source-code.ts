@@ -7,8 +7,10 @@ import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import type { SourceList, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
+import { usesDecorators } from '../typescript/compile-decorators.js'
 import { aliasTargets, forgetAliases, starMatch } from '../typescript/path-aliases.js'
 import { createHash } from 'node:crypto'
+import { changedLinks, changedSettings, SETTINGS } from './code-loading.js'
 import { CONTENT_BYTES_MAX, shaOf, sourceListOf } from './source-store.js'
 
 /** Specifiers of `import … from`, `export … from`, `import()`, `require()`, and their `resolve()`. */
@@ -18,11 +20,17 @@ const IMPORT =
 const URL_OF_FILE = /\bnew\s+URL\s*\(\s*(['"])([^'":\n]+)\1\s*,\s*import\.meta\.url\b/g
 /** The same, relative to the working directory. */
 const STARTED_FILE = /\b(?:new\s+Worker|fork)\s*\(\s*(['"])(\.{0,2}\/[^'"\n]+)\1/g
+/** Texts that a module reads: `readFileSync('prompts/system.md')`. */
+const READ_FILE = /\breadFile(?:Sync)?\s*\(\s*(['"])([^'":\n]+)\1/g
 /** Splits the specifier of a package into its name and the path inside of it. */
 const PACKAGE = /^((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/(.*))?$/
 /** Retake is not part of an agent, even if it is linked from a clone. */
 const OWN_PACKAGE = /^(?:retake$|@retake\/)/
 const CODE = /\.[cm]?[jt]sx?$/
+const TEXT =
+  /\.(?:md|txt|json|ya?ml|toml|xml|html|csv|sql|graphql|prompt|tmpl|hbs|mustache|liquid|ejs|njk|j2)$/
+/** Larger files are data. */
+const TEXT_BYTES_MAX = 256 * 1024
 /** Suffixes that imports may omit or spell differently. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
 
@@ -63,11 +71,23 @@ export interface ProgramCode {
 /** Paths that the code which is being read depends on. */
 let reads: Set<string> | undefined
 
-export function readCode(entry: string, cwd = process.cwd()): ProgramCode {
+interface ReadOptions {
+  /**
+   * Includes texts that modules read by a literal name, such as prompts, because a function run
+   * does not record what was read when its module was loaded.
+   */
+  readonly withTexts?: boolean
+}
+
+export function readCode(
+  entry: string,
+  cwd = process.cwd(),
+  options: ReadOptions = {},
+): ProgramCode {
   forgetAliases()
   reads = new Set()
   try {
-    return { ...readProgram(entry, cwd), ...(reads && { reads }) }
+    return { ...readProgram(entry, cwd, options), ...(reads && { reads }) }
   } finally {
     reads = undefined
   }
@@ -78,15 +98,17 @@ function noted(file: string): string {
   return file
 }
 
-function readProgram(entry: string, cwd: string): ProgramCode {
+function readProgram(entry: string, cwd: string, { withTexts = false }: ReadOptions): ProgramCode {
   const files: Record<string, string> = {}
   const packages: Record<string, string> = {}
   const contents = new Map<string, Buffer>()
   const folders = new Set<string>()
   const tooLarge: string[] = []
   const mapped: string[] = []
+  const texts: string[] = []
+  const followed = new Map<string, string>()
   let count = 0
-  for (const [file, bytes] of reachableCode([entry], tooLarge)) {
+  for (const [file, bytes] of reachableCode([entry], tooLarge, followed)) {
     const sha = shaOf(bytes)
     files[path.relative(cwd, file)] = sha
     contents.set(sha, bytes)
@@ -100,7 +122,11 @@ function readProgram(entry: string, cwd: string): ProgramCode {
         const [, name] = PACKAGE.exec(specifier) ?? []
         if (name !== undefined) packages[name] ??= versionOf(name, file) ?? ''
       }
+      // Nothing else of TypeScript is compiled by the version that is installed.
+      if (/\.[cm]?ts$/.test(file) && usesDecorators(text))
+        packages['typescript'] ??= versionOf('typescript', file) ?? ''
       mapped.push(...mapOf(file, text))
+      if (withTexts) texts.push(...textsReadBy(file, text, cwd))
     }
     if (++count >= FILES_MAX) break
   }
@@ -124,12 +150,19 @@ function readProgram(entry: string, cwd: string): ProgramCode {
   // A map may name files anywhere, also those of packages in a bundle.
   const isOwn = (file: string): boolean =>
     file.startsWith(top + path.sep) && !/[\\/]node_modules[\\/]/.test(file)
-  for (const file of mapped.filter(isOwn)) {
+  const relative = (file: string): string => path.relative(cwd, file)
+  const links = [...followed].filter((each) => each.every(isOwn)).map((each) => each.map(relative))
+  for (const file of [...mapped, ...texts].filter(isOwn)) {
     if (++count > FILES_MAX) break
     addSetting(file)
   }
   const installed = Object.entries(packages).filter(([, version]) => version !== '')
-  const list = { files, packages: Object.fromEntries(installed), settings }
+  const list = {
+    files,
+    packages: Object.fromEntries(installed),
+    settings,
+    ...(links.length > 0 && { links: Object.fromEntries(links) as Record<string, string> }),
+  }
   return { list, contents, tooLarge }
 }
 
@@ -165,17 +198,6 @@ interface SourceMap {
   readonly sourceRoot: unknown
 }
 
-const SETTINGS = [
-  'package.json',
-  'tsconfig.json',
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'pnpm-lock.yaml',
-  'pnpm-workspace.yaml',
-  'yarn.lock',
-  'bun.lock',
-]
-
 /** Folders with code, and those above them up to the outermost one with a package.json. */
 function projectFolders(folders: ReadonlySet<string>): string[] {
   const manifests = [...folders].filter((folder) =>
@@ -209,10 +231,14 @@ interface PlugAndPlay {
   resolveToUnqualified(name: string, file: string): string | null
 }
 
-/** Adds to `tooLarge` the files that are not read because of their size. */
+/**
+ * Adds to `tooLarge` the files that are not read because of their size, and to `followed` the links
+ * with the files that they lead to.
+ */
 function* reachableCode(
   files: Iterable<string>,
   tooLarge: string[] = [],
+  followed = new Map<string, string>(),
 ): Generator<readonly [string, Buffer]> {
   const seen = new Set<string>()
   const waiting = [...files].map((file) => path.resolve(file))
@@ -223,6 +249,7 @@ function* reachableCode(
     if (bytes === undefined) continue
     // Like Node, which resolves imports from the file that a link leads to.
     const real = noted(realpathSync.native(file))
+    if (real !== file) followed.set(file, real)
     if (real !== file && seen.has(real)) continue
     seen.add(real)
     yield [real, bytes]
@@ -257,6 +284,16 @@ const startedBy = (file: string, code: string): string[] =>
     ...matchesIn(code, URL_OF_FILE).map((name) => path.resolve(path.dirname(file), name)),
     ...matchesIn(code, STARTED_FILE).map((name) => path.resolve(name)),
   ].filter((each) => CODE.test(each))
+
+/** Texts with a literal name, relative to the module or to the working directory. */
+const textsReadBy = (file: string, code: string, cwd: string): string[] =>
+  [
+    ...matchesIn(code, URL_OF_FILE).map((name) => path.resolve(path.dirname(file), name)),
+    ...matchesIn(code, READ_FILE).map((name) => path.resolve(cwd, name)),
+  ].filter((each) => {
+    const found = TEXT.test(each) ? statSync(noted(each), { throwIfNoEntry: false }) : undefined
+    return found?.isFile() === true && found.size <= TEXT_BYTES_MAX
+  })
 
 interface Manifest {
   readonly version?: string
@@ -369,11 +406,17 @@ export function sourceFiles(tape: Tape): string[] {
 export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   const { cwd = '.' } = tape.details
   const list = sourceListOf(tape)
-  if (list !== undefined)
-    return [...Object.entries(list.files), ...mappedSources(list)]
-      .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
-      .filter(({ file, sha }) => shaOfFile(file) !== sha)
-      .map(({ file }) => file)
+  if (list !== undefined) {
+    const here = (file: string): string => path.resolve(root?.current ?? cwd, file)
+    const changed = [...Object.entries(list.files), ...mappedSources(list)].filter(
+      ([file, sha]) => shaOfFile(here(file)) !== sha,
+    )
+    return [
+      ...changed.map(([file]) => here(file)),
+      ...changedLinks(list, here),
+      ...changedSettings(tape, list, here),
+    ]
+  }
   const { startedAt } = tape.run
   const entry = entryOf(tape)
   const today = entry === undefined ? [] : reachableCode([fileHere(cwd, entry.file, root)])
@@ -384,7 +427,7 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   })
 }
 
-/** Sources of compiled files, whose lines are shown. */
+/** Sources of compiled files, whose lines are shown, and texts that modules read. */
 const mappedSources = ({ settings }: SourceList): [file: string, sha: string][] =>
   Object.entries(settings).filter(
     ([file]) => !file.endsWith('.map') && !SETTINGS.includes(path.basename(file)),
@@ -398,7 +441,7 @@ export interface PackageChange {
 }
 
 /** Imported packages of which another version is installed than when the run was recorded. */
-export function packageChanges(tape: Tape, root: MovedRoot | undefined): PackageChange[] {
+export function packageChanges(tape: Tape, root = movedHere(tape)): PackageChange[] {
   const { cwd = '.' } = tape.details
   const entry = entryOf(tape)
   const list = sourceListOf(tape)

@@ -173,14 +173,19 @@ export function* recordedSources(
     yield [path.resolve(cwd, file), storedContent(tape, sha)]
 }
 
-/** The recorded content of one source file; undefined if it is missing, damaged or not part of the code. */
+/**
+ * The recorded content of one source file, also of one that was compiled; undefined if it is
+ * missing, damaged or not part of the code.
+ */
 export function recordedSource(tape: Tape, file: string): Buffer | undefined {
   const { cwd = '.' } = tape.details
-  const sha = sourceListOf(tape)?.files[path.relative(cwd, path.resolve(cwd, file))]
+  const name = path.relative(cwd, path.resolve(cwd, file))
+  const list = sourceListOf(tape)
+  const sha = list && filesOfCode(list)[name]
   return sha === undefined ? undefined : storedContent(tape, sha)
 }
 
-/** Undefined if the content is in none of the stores that this run may have. */
+/** A content by its digest; undefined if it is in none of the stores that this run may have. */
 export function storedContent(
   { path: file, details: { cwd = '.' } }: Tape,
   sha: string,

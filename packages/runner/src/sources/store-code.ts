@@ -22,8 +22,13 @@ import { UnchangedCode } from './unchanged-code.js'
  * Reads the code of a program that is about to run, and keeps its contents beside the runs. If that
  * is impossible, says so on stderr, and the run names a list that is not there.
  */
-export const storeCode = (entry: string, cwd: string, runsFolder: string): RecordedCode =>
-  storeCodeIn(entry, cwd, SourceStore.besideRuns(runsFolder), warn).code
+export const storeCode = (
+  entry: string,
+  cwd: string,
+  runsFolder: string,
+  options?: Parameters<typeof readCode>[2],
+): RecordedCode =>
+  storeCodeIn(entry, cwd, SourceStore.besideRuns(runsFolder), { onNote: warn, ...options }).code
 
 const warned = new Set<string>()
 const warn = (text: string): void => {
@@ -35,7 +40,7 @@ const warn = (text: string): void => {
 /** For a recorded child process, whose output the agent reads: reports no problems. */
 export function storeCodeOfChild(entry: string, tape: string): RecordedCode | undefined {
   const store = SourceStore.besideRuns(path.dirname(tape))
-  const { code } = storeCodeIn(entry, process.cwd(), store, () => {})
+  const { code } = storeCodeIn(entry, process.cwd(), store, { onNote: () => {} })
   return code.files === 0 ? undefined : code
 }
 
@@ -50,17 +55,17 @@ function storeCodeIn(
   entry: string,
   cwd: string,
   store: SourceStore,
-  onNote: (text: string) => void,
+  { onNote, withTexts = false }: { onNote: (text: string) => void; withTexts?: boolean },
 ): StoredCode {
   const unchanged = new UnchangedCode(store.folder)
-  const program = JSON.stringify([entry, cwd, process.cwd()])
+  const program = JSON.stringify([entry, cwd, process.cwd(), withTexts])
   const known = unchanged.find(program)
   if (known !== undefined && store.renew(known.code.list)) {
     noteLarge(known.tooLarge, onNote)
     return { code: known.code }
   }
   const since = Date.now()
-  const { list, contents, tooLarge, reads } = readCode(entry, cwd)
+  const { list, contents, tooLarge, reads } = readCode(entry, cwd, { withTexts })
   noteLarge(tooLarge, onNote)
   const bytes = Buffer.from(JSON.stringify(list))
   const code = { list: shaOf(bytes), files: Object.keys(filesOfCode(list)).length }
@@ -131,7 +136,10 @@ export function storeCodeOfFunction(entry: string, runsFolder: string): Recorded
       ? fileURLToPath(entry)
       : entryOf({ run: { scope: 'function' }, details: { entry } })?.file
     const store = SourceStore.besideRuns(folder)
-    const { code, list } = storeCodeIn(path.resolve(file ?? entry), cwd, store, warn)
+    const { code, list } = storeCodeIn(path.resolve(file ?? entry), cwd, store, {
+      onNote: warn,
+      withTexts: true,
+    })
     const stores = new Map([[folder, { store, storedAt: Date.now() }]])
     known = { code, list: list ?? store.read(code.list), stores }
     functionCode.set(key, known)

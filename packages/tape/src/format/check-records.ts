@@ -270,16 +270,20 @@ const DETAILS = object({
   ),
 })
 
-const SOURCE_LIST = object({ files: mapOf(hash), packages: mapOf(text), settings: mapOf(hash) })
+const SOURCE_LIST = object({
+  files: mapOf(hash),
+  packages: mapOf(text),
+  settings: mapOf(hash),
+  links: optional(mapOf(text)),
+})
 
 /** The fault in the list of source files that a run names. */
 export function sourceListProblem(value: unknown): string | undefined {
   const problem = SOURCE_LIST(value)
   if (problem !== undefined) return problem
-  const { files, settings } = value as SourceList
-  return [files, settings].flatMap(Object.keys).some((file) => file.includes('\0'))
-    ? 'has a path that contains a NUL'
-    : undefined
+  const { files, settings, links = {} } = value as SourceList
+  const names = [...[files, settings, links].flatMap(Object.keys), ...Object.values(links)]
+  return names.some((file) => file.includes('\0')) ? 'has a path that contains a NUL' : undefined
 }
 
 /** The fault in the details of a run. */

@@ -134,8 +134,13 @@ export interface RecordedCode {
 export interface SourceList {
   readonly files: Readonly<Record<string, string>>
   readonly packages: Readonly<Record<string, string>>
-  /** Files that decide how code is loaded: `package.json`, `tsconfig.json`, the lock file. */
+  /**
+   * Files that decide how code is loaded: `package.json`, `tsconfig.json`, the lock file. Also
+   * source maps, their sources, and for a function run texts that its modules read.
+   */
   readonly settings: Readonly<Record<string, string>>
+  /** Imported paths that are links, and the files of the code that they lead to. */
+  readonly links?: Readonly<Record<string, string>>
 }
 
 /** Facts needed to start a run again, and its name. Secret values are masked. */
