@@ -26,6 +26,7 @@ export interface RunTexts {
 /** A probe that changes values everywhere on the tape. */
 export interface ValueProbe extends Probe {
   readonly kind: 'values'
+  readonly isRenaming: true
   /**
    * True if the values are plain words. Code may have to know such a word, as it knows `paid`, so a
    * change that names one of them is not tried with others.
@@ -98,6 +99,7 @@ export function proposeValueProbes(texts: RunTexts): ValueProbe[] {
   return [...together, ...singles].map(({ isWords, changes }) => ({
     id: probeId(changes),
     kind: 'values',
+    isRenaming: true,
     isWords,
     changes,
   }))

@@ -88,6 +88,8 @@ export interface Probe {
   readonly changes: readonly { readonly from: string; readonly to: string }[]
   /** Set if the change may have nothing to do with the failure, so that passing shows nothing. */
   readonly onlyRejects?: true
+  /** Set if values only have other names, which code that does not contain them cannot notice. */
+  readonly isRenaming?: true
 }
 
 /** Runs the agent. Tests implement it with planted worlds. */
@@ -132,6 +134,8 @@ export interface FixEvidence {
   readonly siblings: TrialCounts
   /** Variants of the failed run. */
   readonly probes: TrialCounts
+  /** Number of variants in which values only have other names. */
+  readonly renamed: number
   readonly opposites: TrialCounts
   readonly isOracleGiven: boolean
   readonly losses: readonly Loss[]
@@ -619,6 +623,7 @@ export class FixProof {
     async (candidate, evidence) => {
       let trials = 0
       let passed = 0
+      let renamed = 0
       for (const probe of await this.#probesThatFail()) {
         const { verdict, failsOtherwise, recordedValue } = await this.#draw(() =>
           this.source.probe(candidate, probe),
@@ -627,7 +632,8 @@ export class FixProof {
         if (verdict === 'pass' && probe.onlyRejects === true) continue
         trials++
         if (verdict === 'pass') passed++
-        evidence.probes = { trials, passed }
+        if (probe.isRenaming === true) renamed++
+        Object.assign(evidence, { probes: { trials, passed }, renamed })
         if (verdict !== 'fail') continue
         evidence.failedProbe = probe
         const happened =
@@ -795,6 +801,7 @@ export class FixProof {
       ...(placebo !== undefined && { placebo: placebo.counts() }),
       siblings: collected.siblings ?? NO_TRIALS,
       probes: collected.probes ?? NO_TRIALS,
+      renamed: collected.renamed ?? 0,
       isOracleGiven: this.options.isOracleGiven === true,
       losses: [...(collected.losses ?? []), ...fixed.losses],
       attempts: this.#attempts,
@@ -823,7 +830,12 @@ export class FixProof {
     return {
       candidate,
       evidence,
-      verdict: isWorking ? { ...verdict, claim: claimOf(evidence) } : verdict,
+      verdict: isWorking
+        ? {
+            ...verdict,
+            claim: claimOf({ ...evidence, isWritten: candidate.author === 'model' }),
+          }
+        : verdict,
     }
   }
 
@@ -869,6 +881,7 @@ interface CollectedEvidence {
   placebo?: Arm
   siblings?: TrialCounts
   probes?: TrialCounts
+  renamed?: number
   failedProbe?: Probe
   losses?: readonly Loss[]
   literals?: readonly RunLiteral[]
