@@ -12,6 +12,7 @@ import {
   type FixTrial,
   type Probe,
   type ProveOptions,
+  type Form,
   type TrialSource,
 } from './prove-fixes.js'
 
@@ -111,6 +112,10 @@ class PlantedTrials implements TrialSource {
 
   async probes(): Promise<readonly Probe[]> {
     return this.#world.fixes.some(({ probes }) => probes !== undefined) ? [PROBE] : []
+  }
+
+  async forms(): Promise<readonly Form[]> {
+    return []
   }
 
   async probe(given: FixCandidate | undefined, _probe: Probe): Promise<FixTrial> {
@@ -259,6 +264,9 @@ describe('a run that is served from its tape', () => {
         throw new Error('not reached')
       },
       probe: async () => {
+        throw new Error('not reached')
+      },
+      forms: async () => {
         throw new Error('not reached')
       },
       further: async () => {

@@ -59,6 +59,13 @@ export interface FixTrial {
   readonly crashes?: true
   /** For a variant that fails: a value of the recorded run that it writes, and never got. */
   readonly recordedValue?: string
+  /** For a variant: what it printed and sent, up to a request without a recorded answer. */
+  readonly did?: {
+    readonly digest: string
+    readonly isThrown: boolean
+    /** True if it printed or sent a word such as `undefined`. */
+    readonly isEmpty: boolean
+  }
   /** How far the run came. */
   readonly progress?: RunProgress
   readonly ms: number
@@ -92,6 +99,13 @@ export interface Probe {
   readonly isRenaming?: true
 }
 
+/** The recorded answer, in a form that the unchanged code may expect, and pairs with other values. */
+export interface Form {
+  readonly recorded: Probe
+  readonly form: Probe
+  readonly others: readonly { readonly recorded: Probe; readonly form: Probe }[]
+}
+
 /** Runs the agent. Tests implement it with planted worlds. */
 export interface TrialSource {
   /**
@@ -108,6 +122,8 @@ export interface TrialSource {
    * unless the unchanged code does.
    */
   probe(candidate: FixCandidate | undefined, probe: Probe): Promise<FixTrial>
+  /** Forms of the answers of the failed run. */
+  forms(): Promise<readonly Form[]>
   /** Runs a run with the opposite outcome. `pass`: its outcome is as recorded. */
   opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
   /** Runs the unchanged code with live models and new random values: is it chance? */
@@ -258,6 +274,9 @@ const MAX_UNDEFINED = 5
 /** Variants of the run that a fix must repair, and those tried with the unchanged code to find them. */
 const PROBES_MAX = 6
 const PROBE_CONTROLS_MAX = 16
+/** The same for forms of an answer. */
+const FORMS_MAX = 3
+const FORM_CONTROLS_MAX = 8
 
 /** Stops the trials. Users never see it as an error: the result contains what is known so far. */
 class BudgetSpent extends Error {}
@@ -282,6 +301,8 @@ export class FixProof {
   readonly #passingProbes: Probe[] = []
   /** Variants that were not tried yet. */
   #proposed: Probe[] | undefined
+  /** Forms with which the unchanged code works, at least as far as can be seen. */
+  #forms: Promise<readonly Form[]> | undefined
   #probeControls = 0
   /** How far the run comes with a candidate, by its id. Known only if nothing was sent. */
   readonly #progress = new Map<string, RunProgress>()
@@ -650,6 +671,30 @@ export class FixProof {
       }
       return undefined
     },
+    // The unchanged code with the form that it expects says what is right, also for other values.
+    async (candidate, evidence) => {
+      if (candidate.author !== 'model') return undefined
+      const deeds = async (fix: FixCandidate | undefined, probe: Probe): Promise<FixTrial> =>
+        this.#draw(() => this.source.probe(fix, probe))
+      for (const { recorded, form, others } of await this.#formsThatWork()) {
+        const right = (await deeds(undefined, form)).did!
+        // With another meaning, a form says nothing about the change.
+        if ((await deeds(candidate, recorded)).did?.digest !== right.digest) continue
+        for (const pair of [{ recorded, form }, ...others]) {
+          const expected = (await deeds(undefined, pair.form)).did
+          if (expected === undefined || expected.isThrown || expected.isEmpty) continue
+          for (const probe of new Set([pair.form, pair.recorded])) {
+            const { did } = await deeds(candidate, probe)
+            if (did === undefined || did.digest === expected.digest) continue
+            evidence.failedProbe = probe
+            return probe === pair.form
+              ? `It breaks the run with ${changesText(probe)}, with which the unchanged code does something else.`
+              : `It repairs only this run: with ${changesText(probe)}, it does not do what the unchanged code does with these values in the form that it expects.`
+          }
+        }
+      }
+      return undefined
+    },
     // Opposites must keep their outcome.
     async (candidate, evidence) => {
       let trials = 0
@@ -698,6 +743,19 @@ export class FixProof {
         this.#passingProbes.push(probe)
     }
     return this.#probes
+  }
+
+  /** Forms that do not end the unchanged code with an error; each is tried once. */
+  #formsThatWork(): Promise<readonly Form[]> {
+    return (this.#forms ??= (async () => {
+      const working: Form[] = []
+      for (const form of (await this.source.forms()).slice(0, FORM_CONTROLS_MAX)) {
+        const { did } = await this.#draw(() => this.source.probe(undefined, form.form))
+        if (did?.isThrown === false && !did.isEmpty) working.push(form)
+        if (working.length === FORMS_MAX) break
+      }
+      return working
+    })())
   }
 
   /** Verdict on one tape: the first trial, or two out of three if chance is involved. */
