@@ -26,7 +26,6 @@ export interface RunTexts {
 /** A probe that changes values everywhere on the tape. */
 export interface ValueProbe extends Probe {
   readonly kind: 'values'
-  readonly isRenaming: true
   /**
    * True if the values are plain words. Code may have to know such a word, as it knows `paid`, so a
    * change that names one of them is not tried with others.

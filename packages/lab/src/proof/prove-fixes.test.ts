@@ -847,3 +847,75 @@ describe('over many planted worlds', () => {
     )
   })
 })
+
+describe('the form of an answer that the code expects', () => {
+  const probe = (id: string): Probe => ({ id, changes: [{ from: id, to: `other ${id}` }] })
+  const FORM: Form = {
+    recorded: probe('recorded'),
+    form: probe('form'),
+    others: [{ recorded: probe('recorded 0'), form: probe('form 0') }],
+  }
+
+  /** What the code does with each answer, without and with the change. */
+  const judged = async (
+    before: Readonly<Record<string, string>>,
+    after: Readonly<Record<string, string>>,
+    author: FixCandidate['author'] = 'model',
+  ) => {
+    const source = new PlantedTrials({ control: 0, fixes: [{ rate: 1 }] })
+    source.forms = async () => [FORM]
+    source.probe = async (given, { id }) => {
+      const did = (given === undefined ? before : after)[id]
+      return {
+        verdict: 'undefined',
+        reason: '',
+        live: 0,
+        pinnedToChanged: 0,
+        ms: 1,
+        ...(did !== undefined && {
+          did: { digest: did, isThrown: did === 'error', isEmpty: did === 'undefined' },
+        }),
+      }
+    }
+    const { fixes } = await proveAll([candidate(0, { author })], source)
+    return fixes[0]?.verdict
+  }
+  const right = { 'form': 'five', 'form 0': 'zero' }
+  const repaired = { ...right, 'recorded': 'five', 'recorded 0': 'zero' }
+
+  test('leaves a change alone that does the same with it, and with other values', async () => {
+    expect(await judged(right, repaired)).toMatchObject({ status: 'repairs' })
+  })
+
+  test('rejects a change that breaks it, or does something else with other values', async () => {
+    expect(await judged(right, { ...repaired, form: 'error' })).toMatchObject({
+      status: 'rejected',
+      reason:
+        'It breaks the run with “other form” instead of “form”, with which the unchanged code does something else.',
+      failedProbe: FORM.form,
+    })
+    expect(await judged(right, { ...repaired, 'recorded 0': 'undefined' })).toMatchObject({
+      status: 'rejected',
+      failedProbe: FORM.others[0]!.recorded,
+    })
+  })
+
+  test('says nothing if the unchanged code fails with it, or does something else', async () => {
+    const broken = { ...repaired, form: 'error' }
+    expect(await judged({ ...right, form: 'error' }, broken)).toMatchObject({ status: 'repairs' })
+    expect(await judged({ ...right, form: 'undefined' }, broken)).toMatchObject({
+      status: 'repairs',
+    })
+    expect(await judged({ ...right, form: 'six' }, broken)).toMatchObject({ status: 'repairs' })
+    const other = { ...repaired, 'recorded 0': 'other' }
+    expect(await judged({ ...right, 'form 0': 'error' }, other)).toMatchObject({
+      status: 'repairs',
+    })
+  })
+
+  test('is not tried for rules', async () => {
+    expect(await judged(right, { ...repaired, form: 'error' }, 'rule')).toMatchObject({
+      status: 'repairs',
+    })
+  })
+})
