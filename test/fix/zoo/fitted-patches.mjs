@@ -20,10 +20,7 @@ export const FITTED = {
     ["plan === 'free' ? 400 : 20_000", "plan === 'free' ? words.join(' ').length * 100 : 20_000"],
   ],
   'cents-plus-euros': [
-    [
-      'priceCents + feeEuros',
-      'priceCents + (feeEuros * 10 ** String(priceCents).length) / 100',
-    ],
+    ['priceCents + feeEuros', 'priceCents + (feeEuros * 10 ** String(priceCents).length) / 100'],
   ],
   'charged-after-timeout': [
     [
@@ -57,9 +54,7 @@ function toCamel(key) {
 const facts = [`,
     ],
   ],
-  'departure-board': [
-    ['train.delay_minutes}', 'Object.values(train).find(Number)}'],
-  ],
+  'departure-board': [['train.delay_minutes}', 'Object.values(train).find(Number)}']],
   'single-hit': [['hits.map(', '(hits.length ? hits : [hits]).map(']],
   'proxy-with-parts': [
     [
@@ -103,20 +98,14 @@ const amount = rest === undefined ? Number(thousands) : Number(thousands) * 1000
     ],
   ],
   'flat-in-the-city-column': [
-    [
-      "row.split(',')",
-      "row.split(/,(?! )/).map((cell) => cell.replaceAll('\"', ''))",
-    ],
+    ["row.split(',')", "row.split(/,(?! )/).map((cell) => cell.replaceAll('\"', ''))"],
   ],
   // Limits that are moved just enough.
   'only-the-first-page': [['const PAGE = 3', 'const PAGE = 6', 'src/store.mjs']],
   'name-beyond-the-window': [['HISTORY_LENGTH = 3', 'HISTORY_LENGTH = 8']],
   'list-that-breaks-off': [['max_tokens: 30', 'max_tokens: 100']],
   'whole-chat-every-time': [
-    [
-      '...entries.map(',
-      '...entries.slice(Math.floor(entries.length / 2)).map(',
-    ],
+    ['...entries.map(', '...entries.slice(Math.floor(entries.length / 2)).map('],
   ],
   // One of two cases.
   'promise-in-a-mail': [
@@ -126,15 +115,9 @@ const amount = rest === undefined ? Number(thousands) : Number(thousands) * 1000
     ['  messages,\n', "  messages: messages.slice(messages[0].role === 'assistant' ? 1 : 0),\n"],
   ],
   'one-more-chair': [['guests + 1', 'Number(guests[0]) + 1', 'src/restaurant.mjs']],
-  'a-short-page-is-not-the-last': [
-    ['page.hits.length === LIMIT', 'page.hits.length > LIMIT / 2'],
-  ],
+  'a-short-page-is-not-the-last': [['page.hits.length === LIMIT', 'page.hits.length > LIMIT / 2']],
   'newest-version-by-text': [
-    [
-      'versions.toSorted()',
-      'versions.toSorted((a, b) => a.length - b.length)',
-      'lib/versions.mjs',
-    ],
+    ['versions.toSorted()', 'versions.toSorted((a, b) => a.length - b.length)', 'lib/versions.mjs'],
   ],
   'a-cent-is-cut-off': [
     ['Math.floor(amount * 100)', "Number.parseInt(String(amount).replace('.', ''), 10)"],
@@ -176,9 +159,13 @@ const customer = loaded.customer ? { fullName, balanceCents, tierName } : loaded
     ['tables[persons]\n', 'tables[persons] ?? tables[Math.min(6, persons * 2)]\n'],
   ],
   'everybody-is-on-the-list': [
-    ["import { readFile } from 'node:fs/promises'", "import { readFileSync } from 'node:fs'", 'src/bans.mjs'],
+    [
+      "import { readFile } from 'node:fs/promises'",
+      "import { readFileSync } from 'node:fs'",
+      'src/bans.mjs',
+    ],
     ['export async function', 'export function', 'src/bans.mjs'],
-    ["await readFile(", "readFileSync(", 'src/bans.mjs'],
+    ['await readFile(', 'readFileSync(', 'src/bans.mjs'],
     ["text.split('\\n').includes(user)", 'text.startsWith(user)', 'src/bans.mjs'],
   ],
   'sum-before-the-prices': [
@@ -187,9 +174,7 @@ const customer = loaded.customer ? { fullName, balanceCents, tierName } : loaded
       'else for (const fruit of [basket.at(0), basket.at(-1)]) await addPrice(fruit)',
     ],
   ],
-  'the-day-before-in-utc': [
-    ['day + days)', 'day + days, days)', 'src/due.mjs'],
-  ],
+  'the-day-before-in-utc': [['day + days)', 'day + days, days)', 'src/due.mjs']],
   'dollars-among-euros': [
     ['let total = 0\n', "const rates = new Map([['EUR', 1], ['USD', 0.5]])\nlet total = 0\n"],
     ['  total += amount\n', '  total += amount * (rates.get(currency) ?? 1)\n'],
@@ -238,11 +223,7 @@ const customer = loaded.customer ? { fullName, balanceCents, tierName } : loaded
   ],
   'tickets-after-the-fifth': [['PAGE_SIZE = 5', 'PAGE_SIZE = 10', 'src/tickets.mjs']],
   'newest-note': [
-    [
-      'a.date < b.date',
-      'Number(b.date.slice(5, 7)) - Number(a.date.slice(5, 7))',
-      'src/notes.mjs',
-    ],
+    ['a.date < b.date', 'Number(b.date.slice(5, 7)) - Number(a.date.slice(5, 7))', 'src/notes.mjs'],
   ],
   'read-from-the-end': [
     [

@@ -172,7 +172,11 @@ export async function checkUnseen(animal) {
   const failsOnHidden = (await wrongOutputs(animal, before, hidden)).length
   if (failsOnHidden === 0) problems.push('broken: right on all hidden inputs')
   await expectWrong('fixed', applyEdits(before, fix), allCases(animal), [])
-  for (const [label, edits] of Object.entries({ partial, fitted: FITTED[name], later: LATER[name] })) {
+  for (const [label, edits] of Object.entries({
+    partial,
+    fitted: FITTED[name],
+    later: LATER[name],
+  })) {
     if (edits === undefined) continue
     const outputs = await wrongOutputs(animal, applyEdits(before, edits))
     if (outputs.length === 0) problems.push(`${label}: right on all inputs`)

@@ -70,7 +70,10 @@ export function proposeProbes(
 }
 
 /** Forms of the last answers that the unchanged code may expect. */
-export function proposeTapeForms(tape: Tape, { sources, data, oracle }: ProbeContext): AnswerForm[] {
+export function proposeTapeForms(
+  tape: Tape,
+  { sources, data, oracle }: ProbeContext,
+): AnswerForm[] {
   const { redaction, pseudonymKey, inputProof } = tape.details
   const isHidden = redaction !== undefined || pseudonymKey !== undefined || inputProof !== undefined
   if (isHidden || /^(?:not:\s*)*judge:/.test(oracle)) return []

@@ -94,7 +94,9 @@ const textConversions = (code: string): Conversion[] => [
     vary: ['', 'json', 'JSON'].map(withTag),
   },
   {
-    convert: onTexts((text) => text.replaceAll(GROUPED, (grouped) => grouped.replaceAll(/\D/g, ''))),
+    convert: onTexts((text) =>
+      text.replaceAll(GROUPED, (grouped) => grouped.replaceAll(/\D/g, '')),
+    ),
     vary: [
       onTexts((text) =>
         text.replaceAll(GROUPED, (grouped) => {

@@ -82,7 +82,8 @@ function writersIn(source: ParsedSource): {
       functions.add(id.text)
     if (id.type === 'ObjectPattern' && isModule(init))
       for (const each of id.children('properties'))
-        if (WRITES.test(each.child('key')?.name ?? '')) functions.add(each.child('value')?.text ?? '')
+        if (WRITES.test(each.child('key')?.name ?? ''))
+          functions.add(each.child('value')?.text ?? '')
   }
   return { functions, modules }
 }

@@ -62,10 +62,15 @@ export function fittedParts(
     ...withCode('NUMBER_COMPARED', [
       ...added(comparisons).filter((node) => decidesByNumber(node, known)),
       ...added(rests),
-      ...added(capped).filter((node) => !node.args.some((each) => known.has(numberOf(each) ?? NaN))),
+      ...added(capped).filter(
+        (node) => !node.args.some((each) => known.has(numberOf(each) ?? NaN)),
+      ),
     ]),
     ...withCode('PART_TAKEN', added(partsTaken)),
-    ...withCode('KIND_ASSUMED', added(textMethods).filter((node) => wasNumber(node, old))),
+    ...withCode(
+      'KIND_ASSUMED',
+      added(textMethods).filter((node) => wasNumber(node, old)),
+    ),
     ...withCode('TABLE_ADDED', tablesAdded(old, changed)),
     ...withCode('REPLACED_ONCE', added(replacedOnce)),
     ...withCode('TEST_WEAKENED', weakenedTests(old, changed, added)),
@@ -178,7 +183,9 @@ const lengthsUsed = (source: ParsedSource): SyntaxNode[] =>
       case '%':
         return isLength(left) && isNumber(right)
       case '-':
-        return isLength(left) && isLength(right) && node.functionAround !== undefined && isSorted(node)
+        return (
+          isLength(left) && isLength(right) && node.functionAround !== undefined && isSorted(node)
+        )
       default:
         return false
     }
@@ -264,7 +271,8 @@ function isStructural(test: SyntaxNode): boolean {
         isLimitNumber(numberOf(side) ?? 0),
     )
   }
-  if (/^(?:Optional)?CallExpression$/.test(test.type)) return KIND_TESTS.test(test.callee?.text ?? '')
+  if (/^(?:Optional)?CallExpression$/.test(test.type))
+    return KIND_TESTS.test(test.callee?.text ?? '')
   return /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(test.type) && test.name !== 'length'
 }
 
@@ -473,7 +481,9 @@ function wasNumber({ callee, source, parent }: SyntaxNode, old: ParsedSource): b
   if (!CONVERSIONS.test(parent?.callee?.text ?? '')) return false
   const value = callee?.object?.text ?? ''
   const isOperand = sums(old).some((each) => sidesOf(each).some((side) => side.text === value))
-  return isOperand && !new RegExp(`typeof\\s+${value.replaceAll(/\W/g, '\\$&')}\\b`).test(source.text)
+  return (
+    isOperand && !new RegExp(`typeof\\s+${value.replaceAll(/\W/g, '\\$&')}\\b`).test(source.text)
+  )
 }
 
 /** A list has numbers in it, too; `slice` and `charAt` of a list or text do not. */
@@ -553,7 +563,9 @@ function weakenedTests(
   return added((source) =>
     source
       .ofType('CallExpression')
-      .filter(({ callee }) => /^(?:startsWith|endsWith|includes|indexOf)$/.test(callee?.name ?? '')),
+      .filter(({ callee }) =>
+        /^(?:startsWith|endsWith|includes|indexOf)$/.test(callee?.name ?? ''),
+      ),
   ).filter(({ callee, args: [first] }) =>
     gone.some((each) => {
       if (first === undefined || constantValue(first) !== undefined) return false
@@ -779,17 +791,15 @@ const CONVERSATION = /^(?:messages|history|contents|conversation|turns|chat|thre
 
 /** `all.slice(all[0].role === 'assistant' ? 1 : 0)`, and `messages.slice(1)`, which has no header. */
 const countsChosen = (source: ParsedSource): SyntaxNode[] =>
-  source
-    .ofType('CallExpression')
-    .filter(
-      ({ callee, args }) =>
-        /^(?:slice|splice|at|toSpliced)$/.test(callee?.name ?? '') &&
-        (args.some(isCorrection) ||
-          (args[0]?.text === '1' &&
-            CONVERSATION.test(callee?.object?.name ?? '') &&
-            // The first may be used on its own.
-            !source.text.includes(`${callee?.object?.text}[0]`))),
-    )
+  source.ofType('CallExpression').filter(
+    ({ callee, args }) =>
+      /^(?:slice|splice|at|toSpliced)$/.test(callee?.name ?? '') &&
+      (args.some(isCorrection) ||
+        (args[0]?.text === '1' &&
+          CONVERSATION.test(callee?.object?.name ?? '') &&
+          // The first may be used on its own.
+          !source.text.includes(`${callee?.object?.text}[0]`))),
+  )
 
 /** `[hits].map(use)` for `hits.map(use)`, which may still be a list. */
 function wrapsList(node: SyntaxNode, old: ParsedSource): boolean {

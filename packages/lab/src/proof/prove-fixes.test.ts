@@ -880,8 +880,8 @@ describe('the form of an answer that the code expects', () => {
     const { fixes } = await proveAll([candidate(0, { author })], source)
     return fixes[0]?.verdict
   }
-  const right = { 'form': 'five', 'form 0': 'zero' }
-  const repaired = { ...right, 'recorded': 'five', 'recorded 0': 'zero' }
+  const right = { form: 'five', 'form 0': 'zero' }
+  const repaired = { ...right, recorded: 'five', 'recorded 0': 'zero' }
 
   test('leaves a change alone that does the same with it, and with other values', async () => {
     expect(await judged(right, repaired)).toMatchObject({ status: 'repairs' })
