@@ -19,6 +19,7 @@ export interface PlainAnswer {
 type Change = (value: unknown) => unknown
 
 interface Conversion {
+  readonly isCertain?: true
   /** To the form that the code may expect. An answer that has this form stays as it is. */
   readonly convert: Change
   /** Other answers of the recorded kind. */
@@ -39,7 +40,8 @@ export function proposeForms(
   const isChanged = (other: unknown): boolean => JSON.stringify(other) !== JSON.stringify(answer)
   return [...textConversions(code), ...(isModel ? [] : shapeConversions(answer))]
     .filter(({ convert }) => isChanged(convert(answer)))
-    .map(({ convert, vary }) => ({
+    .map(({ convert, vary, isCertain }) => ({
+      ...(isCertain && { isCertain }),
       recorded: probe(answer),
       form: probe(convert(answer)),
       others: vary
@@ -90,10 +92,12 @@ const textConversions = (code: string): Conversion[] => [
     vary: [onTexts((text) => (DIGITS.test(text) ? `${text}7` : text))],
   },
   {
+    isCertain: true,
     convert: onTexts((text) => FENCED.exec(text)?.[1] ?? text),
     vary: ['', 'json', 'JSON'].map(withTag),
   },
   {
+    isCertain: true,
     convert: onTexts((text) =>
       text.replaceAll(GROUPED, (grouped) => grouped.replaceAll(/\D/g, '')),
     ),
@@ -159,7 +163,7 @@ const isTextPart = (value: unknown): boolean => isRecord(value) && typeof value[
 const joinTexts: Change = (value) => {
   if (Array.isArray(value))
     return value.some(isTextPart) && value.every(isRecord)
-      ? value.map((each) => (isTextPart(each) ? each['text'] : '')).join('')
+      ? value.map((each) => (isTextPart(each) ? String(each['text']) : '')).join('')
       : value.map(joinTexts)
   if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, joinTexts(each)]))
@@ -168,7 +172,8 @@ const joinTexts: Change = (value) => {
 const addPart =
   (part: (last: unknown) => unknown): Change =>
   (value) => {
-    if (Array.isArray(value) && value.some(isTextPart)) return [...value, part(value.at(-1))]
+    const parts: readonly unknown[] = Array.isArray(value) ? value : []
+    if (parts.some(isTextPart)) return [...parts, part(parts.at(-1))]
     if (!isRecord(value)) return value
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [key, addPart(part)(each)]),

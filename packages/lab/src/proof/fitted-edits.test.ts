@@ -138,6 +138,18 @@ describe('a change is fitted to this run if', () => {
       'call({ max_tokens: 100 })',
       'NUMBER_TUNED',
     ],
+    [
+      'it takes the first and the last word',
+      "const all = text.split(' ')\nall.forEach(use)",
+      "const all = text.split(' ')\nuse(all.at(0))\nuse(all.at(-1))",
+      'ITEMS_COUNTED',
+    ],
+    [
+      'a case returns the text of another',
+      "function f(a) { if (a) return 'a person'\n return 'nobody' }",
+      "function f(a) { if (a) return 'a person'\n return 'a person' }",
+      'ENTRY_COPIED',
+    ],
     ['it takes the first of all', "use(all.join(' '))", 'use(all[0])', 'ITEMS_COUNTED'],
     [
       'it takes the first and the last',

@@ -85,7 +85,10 @@ export function fittedParts(
       ...added(entriesBeside),
     ]),
     ...withCode('NUMBER_TUNED', tunedNumbers(old, changed)),
-    ...withCode('ENTRY_COPIED', copiedEntries(old, changed)),
+    ...withCode('ENTRY_COPIED', [
+      ...copiedEntries(old, changed),
+      ...added(results).filter((node) => isCopiedResult(node, old)),
+    ]),
     ...withCode(
       'ROUNDED_OTHERWISE',
       added(roundings).filter((node) => isOtherSide(node, old)),
@@ -671,6 +674,22 @@ function copiedEntries(old: ParsedSource, changed: ParsedSource): SyntaxNode[] {
   )
 }
 
+const results = (source: ParsedSource): SyntaxNode[] =>
+  source
+    .ofType('ReturnStatement')
+    .filter((node) => node.child('argument')?.type === 'StringLiteral')
+
+/** `return 'a person'` in place of another text, in a function that returned it in another case. */
+function isCopiedResult(node: SyntaxNode, old: ParsedSource): boolean {
+  const own = results(node.source).filter(
+    (each) => each.functionAround?.start === node.functionAround?.start,
+  )
+  return (
+    own.some((each) => each !== node && each.text === node.text) &&
+    results(old).length === results(node.source).length
+  )
+}
+
 /** Their results have parts with a meaning, so `[1]` is one of them. */
 const PARTED = /(?:^|\.)(?:split|match|exec|matchAll|entries)$/
 const PARTED_NAME = /^(?:m|match(?:es)?|matched|parts?|groups?|argv|args|words|cells|fields)$/i
@@ -761,14 +780,16 @@ function singleItems(
     .ofType('MemberExpression')
     .filter((node) => node.raw['computed'] === true && node.child('property')?.text === '0')
   return items
-    .filter(({ object }) => !hasParts(object))
     .filter(
       ({ node, object }) =>
         isGone(plainText(object.text)) ||
-        // The last instead of the first.
-        (node.type === 'CallExpression' &&
-          first.some((each) => each.object?.text === object.text)) ||
-        items.some((each) => each.object.text === object.text && each.node.text !== node.text),
+        (!hasParts(object) &&
+          // The last instead of the first.
+          ((node.type === 'CallExpression' &&
+            first.some((each) => each.object?.text === object.text)) ||
+            items.some(
+              (each) => each.object.text === object.text && each.node.text !== node.text,
+            ))),
     )
     .map(({ node }) => node)
 }

@@ -861,9 +861,10 @@ describe('the form of an answer that the code expects', () => {
     before: Readonly<Record<string, string>>,
     after: Readonly<Record<string, string>>,
     author: FixCandidate['author'] = 'model',
+    form = FORM,
   ) => {
     const source = new PlantedTrials({ control: 0, fixes: [{ rate: 1 }] })
-    source.forms = async () => [FORM]
+    source.forms = async () => [form]
     source.probe = async (given, { id }) => {
       const did = (given === undefined ? before : after)[id]
       return {
@@ -909,6 +910,19 @@ describe('the form of an answer that the code expects', () => {
     expect(await judged({ ...right, form: 'six' }, broken)).toMatchObject({ status: 'repairs' })
     const other = { ...repaired, 'recorded 0': 'other' }
     expect(await judged({ ...right, 'form 0': 'error' }, other)).toMatchObject({
+      status: 'repairs',
+    })
+  })
+
+  test('rejects a change that does something else, if the form is what was wrong', async () => {
+    const certain: Form = { ...FORM, isCertain: true }
+    const other = { ...repaired, recorded: 'two' }
+    expect(await judged({ ...right, recorded: 'error' }, other, 'model', certain)).toMatchObject({
+      status: 'rejected',
+      reason:
+        'It does something else than the unchanged code does with “other form” instead of “form”, which means the same.',
+    })
+    expect(await judged({ ...right, recorded: 'three' }, other, 'model', certain)).toMatchObject({
       status: 'repairs',
     })
   })

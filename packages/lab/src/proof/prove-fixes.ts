@@ -101,6 +101,8 @@ export interface Probe {
 
 /** The recorded answer, in a form that the unchanged code may expect, and pairs with other values. */
 export interface Form {
+  /** Set if both mean the same to everybody, as a number does with and without signs in it. */
+  readonly isCertain?: true
   readonly recorded: Probe
   readonly form: Probe
   readonly others: readonly { readonly recorded: Probe; readonly form: Probe }[]
@@ -676,10 +678,17 @@ export class FixProof {
       if (candidate.author !== 'model') return undefined
       const deeds = async (fix: FixCandidate | undefined, probe: Probe): Promise<FixTrial> =>
         this.#draw(() => this.source.probe(fix, probe))
-      for (const { recorded, form, others } of await this.#formsThatWork()) {
+      for (const { recorded, form, others, isCertain } of await this.#formsThatWork()) {
         const right = (await deeds(undefined, form)).did!
+        const { did: now } = await deeds(candidate, recorded)
+        if (now !== undefined && now.digest !== right.digest && isCertain === true) {
+          // The form is what was wrong, if the error is gone with it.
+          if ((await deeds(undefined, recorded)).did?.isThrown !== true) continue
+          evidence.failedProbe = form
+          return `It does something else than the unchanged code does with ${changesText(form)}, which means the same.`
+        }
         // With another meaning, a form says nothing about the change.
-        if ((await deeds(candidate, recorded)).did?.digest !== right.digest) continue
+        if (now?.digest !== right.digest) continue
         for (const pair of [{ recorded, form }, ...others]) {
           const expected = (await deeds(undefined, pair.form)).did
           if (expected === undefined || expected.isThrown || expected.isEmpty) continue

@@ -169,6 +169,12 @@ describe('a change names a value of this run with', () => {
   test.each([
     ['one of two results', 'use(a.tier)', "use(a.cents > 0 ? 'gold' : 'basic')"],
     ['one more name for a member', 'use(t)', 't.getForecast = t.get_forecast\nuse(t)'],
+    ['a printed result', 'use(a)', "console.log('1) acme is gold')\nuse(a)"],
+    [
+      'a count that is a constant now',
+      "console.log('mails sent: ' + sent.length)",
+      "console.log('mails sent: 0')",
+    ],
     ['the end of a word', 'use(a)', "use(a.replace(/s$/, ''))"],
   ])('%s', (_what, before, after) => {
     expect(losses(before, after)).toContain('VALUE_NAMED')

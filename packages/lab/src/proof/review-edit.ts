@@ -373,6 +373,9 @@ function isResult(node: SyntaxNode, isNumber: boolean): boolean {
 /** Shorter numbers that are assigned are usually limits. */
 const ASSIGNED_DIGITS_MIN = 4
 
+/** Characters of a text before data, such as `mails sent: `. */
+const PREFIX_MIN = 4
+
 /** Shorter texts occur everywhere. */
 const EXPECTED_LENGTH_MIN = 3
 
@@ -430,6 +433,8 @@ function runLiterals(
     old?.text.includes(value) === true ||
     values.includes(`"${value}":`) ||
     PROTOCOL.has(value.toLowerCase())
+  const isInRun = (token: string): boolean =>
+    new RegExp(`(?<![\\p{L}\\p{N}])${escaped(token)}(?![\\p{L}\\p{N}])`, 'u').test(values)
   const occurs = (value: string, after = '(?![\\p{L}\\p{N}])'): boolean => {
     // The end of a word does not belong to a value such as ` for `.
     const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : ''
@@ -504,6 +509,21 @@ function runLiterals(
       values.includes(`"${value}"`)
     )
   })
+  // A result of this run, as a constant.
+  const oldPrints = old?.ofType('BinaryExpression').map((node) => node.child('left')!) ?? []
+  const printed = added((source) => source.ofType('StringLiteral')).filter((node) => {
+    const value = literalText(node)
+    const isPrinted = PRINTS.test(node.parent?.callee?.text ?? '')
+    const tokens = value.match(/[\p{L}\p{N}]{3,}|\d{2,}/gu) ?? []
+    const isOfOldPrint = oldPrints.some(
+      (each) =>
+        each.type === 'StringLiteral' &&
+        literalText(each).length >= PREFIX_MIN &&
+        value.startsWith(literalText(each)) &&
+        value !== literalText(each),
+    )
+    return isPrinted && (isOfOldPrint || tokens.some((each) => !isKnown(each) && isInRun(each)))
+  })
   // `tools.getForecast = tools.get_forecast`: one more name for a member.
   const aliases = added((source) => source.ofType('AssignmentExpression')).flatMap((node) => {
     const [left, right] = [node.child('left'), node.child('right')]
@@ -511,7 +531,7 @@ function runLiterals(
     const isAlias = left?.object !== undefined && left.object.text === right?.object?.text
     return isAlias && !isKnown(name) && isOfRun(name) ? [{ at: located(node), value: name }] : []
   })
-  const literals = [...compared, ...items, ...chosen].map((node) => ({
+  const literals = [...compared, ...items, ...chosen, ...printed].map((node) => ({
     at: located(node),
     value: literalText(node),
   }))
