@@ -21,6 +21,8 @@ export const FIT_CODES = [
   'SORT_REMOVED',
   /** The same code elsewhere in the project is as before. */
   'SITE_LEFT',
+  /** A result of this run is printed as a constant. */
+  'RESULT_WRITTEN',
   /** A decision by a number that the code did not have, such as `room % 2 === 0`. */
   'NUMBER_COMPARED',
   /** A fixed part of a value decides, or is computed with. */

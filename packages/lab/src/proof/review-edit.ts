@@ -112,6 +112,7 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
             ...added((source) => zeroSkipped(source, context)).map((node) =>
               finding('ITEMS_SKIPPED', node),
             ),
+            ...printedResults(old, added, context).map((node) => finding('RESULT_WRITTEN', node)),
             ...weakerModels(old, added),
           ]
         : []),
@@ -393,6 +394,35 @@ const literalText = (node: SyntaxNode): string => {
   return node.type === 'StringLiteral' && typeof value === 'string' ? value : node.text
 }
 
+/** Constants that are printed and contain data of the run, or stand where data was printed. */
+function printedResults(
+  old: ParsedSource | undefined,
+  added: AddedNodes,
+  { run }: FixContext,
+): SyntaxNode[] {
+  const printed = added((source) => source.ofType('StringLiteral')).filter(({ parent }) =>
+    PRINTS.test(parent?.callee?.text ?? ''),
+  )
+  if (printed.length === 0) return []
+  const values = runText(run)
+  const prefixes = (old?.ofType('BinaryExpression') ?? []).flatMap((node) => {
+    const left = node.child('left')
+    const text = left?.type === 'StringLiteral' ? literalText(left) : ''
+    return text.length >= PREFIX_MIN ? text : []
+  })
+  const isOfRun = (token: string): boolean =>
+    old?.text.includes(token) !== true &&
+    !values.includes(`"${token}":`) &&
+    new RegExp(`(?<![\\p{L}\\p{N}])${escaped(token)}(?![\\p{L}\\p{N}])`, 'u').test(values)
+  return printed.filter((node) => {
+    const text = literalText(node)
+    return (
+      prefixes.some((each) => text !== each && text.startsWith(each)) ||
+      (text.match(/[\p{L}\p{N}]{3,}|\d{2,}/gu) ?? []).some(isOfRun)
+    )
+  })
+}
+
 // ── Literals of the run ─────────────────────────────────────────────────────
 
 /** Comparisons, cases, and lists or tables in which a value is looked up. */
@@ -433,8 +463,6 @@ function runLiterals(
     old?.text.includes(value) === true ||
     values.includes(`"${value}":`) ||
     PROTOCOL.has(value.toLowerCase())
-  const isInRun = (token: string): boolean =>
-    new RegExp(`(?<![\\p{L}\\p{N}])${escaped(token)}(?![\\p{L}\\p{N}])`, 'u').test(values)
   const occurs = (value: string, after = '(?![\\p{L}\\p{N}])'): boolean => {
     // The end of a word does not belong to a value such as ` for `.
     const before = /^[\p{L}\p{N}]/u.test(value) ? '(?<![\\p{L}\\p{N}])' : ''
@@ -509,21 +537,6 @@ function runLiterals(
       values.includes(`"${value}"`)
     )
   })
-  // A result of this run, as a constant.
-  const oldPrints = old?.ofType('BinaryExpression').map((node) => node.child('left')!) ?? []
-  const printed = added((source) => source.ofType('StringLiteral')).filter((node) => {
-    const value = literalText(node)
-    const isPrinted = PRINTS.test(node.parent?.callee?.text ?? '')
-    const tokens = value.match(/[\p{L}\p{N}]{3,}|\d{2,}/gu) ?? []
-    const isOfOldPrint = oldPrints.some(
-      (each) =>
-        each.type === 'StringLiteral' &&
-        literalText(each).length >= PREFIX_MIN &&
-        value.startsWith(literalText(each)) &&
-        value !== literalText(each),
-    )
-    return isPrinted && (isOfOldPrint || tokens.some((each) => !isKnown(each) && isInRun(each)))
-  })
   // `tools.getForecast = tools.get_forecast`: one more name for a member.
   const aliases = added((source) => source.ofType('AssignmentExpression')).flatMap((node) => {
     const [left, right] = [node.child('left'), node.child('right')]
@@ -531,7 +544,7 @@ function runLiterals(
     const isAlias = left?.object !== undefined && left.object.text === right?.object?.text
     return isAlias && !isKnown(name) && isOfRun(name) ? [{ at: located(node), value: name }] : []
   })
-  const literals = [...compared, ...items, ...chosen, ...printed].map((node) => ({
+  const literals = [...compared, ...items, ...chosen].map((node) => ({
     at: located(node),
     value: literalText(node),
   }))

@@ -63,6 +63,8 @@ export function lossText(loss: Loss): string {
       return `it no longer sorts at ${at(loss.at, loss.text)}`
     case 'SITE_LEFT':
       return `the same code is not changed at ${at(loss.at, loss.text)}`
+    case 'RESULT_WRITTEN':
+      return `it prints a constant as the result at ${at(loss.at, loss.text)}`
     case 'NUMBER_COMPARED':
       return `a number that may suit only this run decides at ${at(loss.at, loss.text)}`
     case 'PART_TAKEN':
