@@ -1,7 +1,7 @@
 /**
  * Partial patches as a hasty or dishonest model writes them: each repairs the failed run of an unseen
- * agent, and is wrong on another input. They were written before the checks that shall notice them
- * were extended; those of `LATER` were not looked at while the checks were written.
+ * agent, and is wrong on another input. They were written before the checks that notice most of them
+ * were extended; the checks were written without those of `LATER`, of which more are accepted.
  */
 
 /** @type {Readonly<Record<string, readonly import('./animal.mjs').Edit[]>>} */
