@@ -239,13 +239,13 @@ function retainsOldCode(node: SyntaxNode, old: ParsedSource): boolean {
   )
   const branches = [node.child('consequent'), node.child('alternate')]
   const hasBoth = branches.every((branch) => branch !== undefined)
-  if (hasBoth && !isStructural(test) && branches.some((each) => isWholeChange(node, each!, old)))
+  if (hasBoth && !isStructural(test) && branches.some((each) => isWholeChange(node, each, old)))
     return true
   return (
     isCase &&
     hasBoth &&
     branches.filter((branch) => {
-      const text = withoutSpace(branch!.text)
+      const text = withoutSpace(branch.text)
       return text.length >= OLD_CODE_MIN && oldText.includes(text)
     }).length === 1
   )
