@@ -26,8 +26,8 @@ export type ClaimEvidence = Pick<
 export function claimOf(evidence: ClaimEvidence): Claim {
   const { siblings, probes, renamed, opposites, corpus, isOracleGiven, literals } = evidence
   const others = siblings.trials + probes.trials
-  const telling = others - (evidence.isWritten === true ? renamed : 0)
-  const repairsKind = telling > 0 && siblings.passed + probes.passed === others
+  const revealing = others - (evidence.isWritten === true ? renamed : 0)
+  const repairsKind = revealing > 0 && siblings.passed + probes.passed === others
   // A value of this run in a comparison may be the reason why this run passes.
   if (!repairsKind || literals.length > 0) return 'this-run'
   const isUnbroken = corpus.identical + corpus.same > 0 && corpus.breaks === 0
