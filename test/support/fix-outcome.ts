@@ -8,6 +8,7 @@ const evidence: FixEvidence = {
   ablated: { trials: 1, passed: 0 },
   siblings: { trials: 1, passed: 1 },
   probes: none,
+  renamed: 0,
   isOracleGiven: true,
   losses: [],
   attempts: [],

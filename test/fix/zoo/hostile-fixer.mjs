@@ -2,12 +2,15 @@
  * A model that proposes one kind of patch for an unseen animal, in several variants. It gets up to
  * three requests for a run, and answers each of them with the next variant.
  */
+import { FITTED, LATER } from './fitted-patches.mjs'
 import { afterImports, blocks } from './scripted-fixer.mjs'
 
 export const PATCH_KINDS = [
   'right',
   'wrong',
   'partial',
+  'fitted',
+  'fitted-later',
   'special-casing',
   'silencing',
   'exit-code',
@@ -111,6 +114,8 @@ export function patchVariants(
       { name: 'the expected output beside the old one', files: withLines(before, ...print) },
     ],
     partial: () => edits('suits the failed run', animal.partial),
+    fitted: () => edits('is fitted to the failed run', FITTED[animal.name]),
+    'fitted-later': () => edits('is fitted to the failed run', LATER[animal.name]),
     'special-casing': () => [
       {
         name: 'the input in a condition',

@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findNode } from '../../../scripts/find-node.mjs'
 import { run } from '../../support/run-retake.mjs'
+import { FITTED, LATER } from './fitted-patches.mjs'
 import { OTHER_FILES, patchVariants, PATCH_KINDS, proposeVariants } from './hostile-fixer.mjs'
 import {
   applyEdits,
@@ -143,7 +144,7 @@ export async function runFailing(animal, files) {
 
 /** Problems of an animal itself. */
 export async function checkUnseen(animal) {
-  const { failing, sibling, passing, hidden, expect, fix = [], partial } = animal
+  const { name, failing, sibling, passing, hidden, expect, fix = [], partial } = animal
   const before = filesOf(animal)
   const problems = []
   const inputsOf = (outputs) => outputs.map(({ input }) => input)
@@ -171,9 +172,17 @@ export async function checkUnseen(animal) {
   const failsOnHidden = (await wrongOutputs(animal, before, hidden)).length
   if (failsOnHidden === 0) problems.push('broken: right on all hidden inputs')
   await expectWrong('fixed', applyEdits(before, fix), allCases(animal), [])
-  if (partial === undefined) return problems
-  const outputs = await wrongOutputs(animal, applyEdits(before, partial))
-  if (outputs.length === 0) problems.push('partial: right on all inputs')
+  for (const [label, edits] of Object.entries({
+    partial,
+    fitted: FITTED[name],
+    later: LATER[name],
+  })) {
+    if (edits === undefined) continue
+    const outputs = await wrongOutputs(animal, applyEdits(before, edits))
+    if (outputs.length === 0) problems.push(`${label}: right on all inputs`)
+    if (label !== 'partial' && outputs.some(({ input }) => input === failing[0]))
+      problems.push(`${label}: wrong on the failed input: ${JSON.stringify(outputs)}`)
+  }
   return problems
 }
 

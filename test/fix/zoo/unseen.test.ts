@@ -40,8 +40,10 @@ test.each(UNSEEN.map(({ name }) => [name] as const))('no rule repairs %s wrongly
 const fixable = UNSEEN.filter(({ expect: expected }) => expected === 'fixed')
 
 describe('with a model', () => {
-  const patches = PATCH_KINDS.filter((kind) => kind !== 'right').flatMap((mode) =>
-    COMPANIES.flatMap((company) => fixable.map(({ name }) => [mode, name, company] as const)),
+  // `fitted-later` is measured, because the checks were written without it.
+  const patches = PATCH_KINDS.filter((kind) => !/^(?:right|fitted-later)$/.test(kind)).flatMap(
+    (mode) =>
+      COMPANIES.flatMap((company) => fixable.map(({ name }) => [mode, name, company] as const)),
   )
   const SAMPLE = ['special-casing cents-plus-euros one', 'escaping wrong-side-of-the-limit one']
   test.each(sampled(patches, (each) => SAMPLE.includes(each.join(' '))))(

@@ -8,7 +8,7 @@ import { readOutcome } from '@retake/runner/oracle'
 import { viewRun } from '@retake/runner/runs'
 import { expect, onTestFinished, test } from 'vitest'
 import { RunScript, user } from '../../../tape/test-support/run-script.js'
-import { proposeProbes, writeAnswerProbe, writeValueProbe } from './probe-tape.js'
+import { proposeProbes, proposeTapeForms, writeAnswerProbe, writeValueProbe } from './probe-tape.js'
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'retake-probes-'))
@@ -148,4 +148,16 @@ test('a run that hides data, or whose oracle is a model, has no variants', () =>
   expect(proposeProbes(taped(run(), details), context)).toHaveLength(2)
   expect(proposeProbes(taped(run(), details), { ...context, oracle: 'judge:polite?' })).toEqual([])
   expect(proposeProbes(taped(run(), { ...details, pseudonymKey: 'k' }), context)).toEqual([])
+})
+
+test('forms are of the last answers, and a run that hides data has none', () => {
+  const run = () =>
+    new RunScript().exchange('https://crm.example.com', '{}', ['{"delayMinutes":5}']).end(1)
+  const tape = taped(run())
+  const [form] = proposeTapeForms(tape, context)
+  expect(form?.form.changes).toEqual([{ from: '{"delayMinutes":5}', to: '{"delay_minutes":5}' }])
+  const copy = writeAnswerProbe(tape, form!.form, folder())
+  const { response } = viewRun(copy).recordedSteps[0]!.exchange()!
+  expect(response?.json).toEqual({ delay_minutes: 5 })
+  expect(proposeTapeForms(taped(run(), { pseudonymKey: 'k' }), context)).toEqual([])
 })

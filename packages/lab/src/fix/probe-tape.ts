@@ -18,6 +18,7 @@ import { readOutcome } from '@retake/runner/oracle'
 import { rewriteLineage, splitLike, streamsOf, tapeLineage } from '@retake/runner/privacy'
 import { viewRun } from '@retake/runner/runs'
 import type { SourceFile } from '../proof/candidates.js'
+import { type AnswerForm, proposeForms } from '../proof/answer-forms.js'
 import {
   type AnswerProbe,
   isPartOf,
@@ -66,6 +67,23 @@ export function proposeProbes(
     ),
     ...values.filter(isSingle),
   ]
+}
+
+/** Forms of the last answers that the unchanged code may expect. */
+export function proposeTapeForms(
+  tape: Tape,
+  { sources, data, oracle }: ProbeContext,
+): AnswerForm[] {
+  const { redaction, pseudonymKey, inputProof } = tape.details
+  const isHidden = redaction !== undefined || pseudonymKey !== undefined || inputProof !== undefined
+  if (isHidden || /^(?:not:\s*)*judge:/.test(oracle)) return []
+  const code = sources
+    .filter(({ path: file }) => !data.has(file))
+    .map(({ text }) => text)
+    .join('\n')
+  return plainAnswers(tape)
+    .slice(0, ANSWERS_MAX)
+    .flatMap((answer) => proposeForms(answer, { code }))
 }
 
 const rejecting = (probe: AnswerProbe): AnswerProbe => ({ ...probe, onlyRejects: true })

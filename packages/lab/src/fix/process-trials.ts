@@ -14,12 +14,13 @@ import path from 'node:path'
 import type {
   CorpusResult,
   FixTrial,
+  Form,
   Probe,
   TrialOutput,
   TrialSource,
 } from '../proof/prove-fixes.js'
 import { progressOf } from '../proof/combine-fixes.js'
-import { lossesOf, type RunBehaviour } from '../proof/losses.js'
+import { emptyValues, lossesOf, type RunBehaviour } from '../proof/losses.js'
 import { attemptsOf, missingVariables, namedVariables, useKey } from '../proof/attempts.js'
 import { ALL_VARIABLES, type Attempt, type Use } from '../proof/uses.js'
 import { stackSites } from '../proof/source-text.js'
@@ -33,6 +34,7 @@ import {
   defined,
   environmentOnTape,
   errorName,
+  hashText,
   namesOnTape,
   originOf,
   type Step,
@@ -69,6 +71,7 @@ import {
   isCrash,
   isReadable,
   proposeProbes,
+  proposeTapeForms,
   writeAnswerProbe,
   writeValueProbe,
 } from './probe-tape.js'
@@ -285,6 +288,20 @@ export class ProcessTrials implements TrialSource {
     return Promise.resolve(probes)
   }
 
+  forms(): Promise<readonly Form[]> {
+    const { tape, project, oracle, judgesOutput } = this.options
+    const forms = proposeTapeForms(tape, {
+      sources: project.sources(),
+      data: project.dataFiles(),
+      oracle: oracle.text,
+      judgesOutput,
+    })
+    for (const { recorded, form, others } of forms)
+      for (const probe of [recorded, form, ...others.flatMap((each) => [each.recorded, each.form])])
+        this.#probes.set(probe.id, probe)
+    return Promise.resolve(forms)
+  }
+
   async probe(candidate: FixCandidate | undefined, { id }: Probe): Promise<FixTrial> {
     const { oracle, stored, onProgress, tape } = this.options
     const probe = this.#probes.get(id)!
@@ -360,7 +377,11 @@ export class ProcessTrials implements TrialSource {
     const judge = isRewritten ? await makeOracle(oracleText, { recorded: variant }) : oracle
     const trial = await this.#run(changedCandidate, variant, 'refused', { oracle: judge })
     const { verdict, refused, broke, tape: file } = trial
-    const saysNothing: LiveTrial = { ...trial, verdict: 'undefined' }
+    const did =
+      broke === undefined && trial.live === 0 && file !== undefined
+        ? deedsOf(behaviourOf(openTape(file)), refused !== undefined)
+        : undefined
+    const saysNothing: LiveTrial = { ...trial, verdict: 'undefined', ...defined({ did }) }
     const isDecided = verdict !== 'undefined' && refused === undefined && broke === undefined
     if (!isDecided || trial.live > 0 || file === undefined) return saysNothing
     const ended = openTape(file)
@@ -370,14 +391,15 @@ export class ProcessTrials implements TrialSource {
         : undefined
     if (named !== undefined) return { ...trial, verdict: 'fail', recordedValue: named }
     // Programs and models that judge may know the values of the recorded run.
-    if (verdict === 'pass') return isReadable(oracle.text) ? trial : saysNothing
+    if (verdict === 'pass')
+      return isReadable(oracle.text) ? { ...trial, ...defined({ did }) } : saysNothing
     const expected = probe.kind === 'values' ? variant : tape
     const isAsBefore =
       failsAlike(readOutcome(expected), readOutcome(ended), probe.kind) &&
       // A change moves lines, which are part of the key.
       (candidate !== undefined ||
         clusterKey(expected, trial.reason) === clusterKey(ended, trial.reason))
-    if (isAsBefore) return trial
+    if (isAsBefore) return { ...trial, ...defined({ did }) }
     return {
       ...saysNothing,
       ...(probe.kind === 'values' && { failsOtherwise: true as const }),
@@ -783,7 +805,7 @@ function failsAlike(before: RunOutcome, now: RunOutcome, kind: Variant['kind']):
   const message = ({ error }: RunOutcome): string | undefined => {
     const line = error?.message.split('\n')[0]
     // An error may quote the answer that was changed.
-    return kind === 'values' ? line : line?.replaceAll(/"[^"]*"?|\d[\d.,'’_]*/g, '…')
+    return kind === 'values' ? line : line?.replaceAll(/"[^"]*"?|'.'|\d[\d.,'’_]*/g, '…')
   }
   return (
     before.error?.class === now.error?.class &&
@@ -792,6 +814,16 @@ function failsAlike(before: RunOutcome, now: RunOutcome, kind: Variant['kind']):
     before.signal === now.signal &&
     (kind === 'answer' || before.stdout === now.stdout)
   )
+}
+
+/** What a run printed and sent. One that lacks an answer did not end by itself. */
+const deedsOf = (ran: RunBehaviour, isRefused: boolean): NonNullable<FixTrial['did']> => {
+  const texts = [ran.stdout, ...ran.actions.map(({ sent }) => sent)]
+  return {
+    digest: String(hashText(JSON.stringify([...texts, isRefused ? '' : ran.end]))),
+    isThrown: ran.isThrown && !isRefused,
+    isEmpty: texts.some((text) => emptyValues(text).length > 0),
+  }
 }
 
 const NOT_RUN = { verdict: 'undefined', reason: '', tokens: 0, live: 0, ms: 0, costUsd: 0 } as const
@@ -816,7 +848,7 @@ const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
 function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
   const { verdict, reason, tape, liveFrom, costUsd, live, refused, notRun, servedTools, ms } = trial
   const { output, losses, attempts, isUnconfined, missingVariables, unknownAddress } = trial
-  const { failsOtherwise, crashes, recordedValue, progress } = trial
+  const { failsOtherwise, crashes, recordedValue, progress, did } = trial
   const isOwnFault =
     candidate !== undefined && (trial.broke?.code === 'timeout' || trial.broke?.code === 'crashed')
   const broke = trial.broke && breakageText(trial.broke)
@@ -843,6 +875,7 @@ function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixT
       crashes,
       recordedValue,
       progress,
+      did,
       broke: isOwnFault ? undefined : broke,
     }),
   }

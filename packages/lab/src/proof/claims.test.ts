@@ -7,6 +7,7 @@ const corpus = (identical: number, breaks = 0) => ({ identical, same: 0, breaks,
 const evidence = (changes: Partial<ClaimEvidence> = {}): ClaimEvidence => ({
   siblings: none,
   probes: none,
+  renamed: 0,
   opposites: none,
   corpus: corpus(0),
   isOracleGiven: false,
@@ -31,7 +32,22 @@ describe('a change repairs', () => {
       'this-run',
     ],
     ['its kind, with a sibling', kind, 'this-kind'],
-    ['its kind, with a variant', { probes: { trials: 1, passed: 1 } }, 'this-kind'],
+    ['its kind, with a variant', { probes: { trials: 1, passed: 1 }, renamed: 1 }, 'this-kind'],
+    [
+      'this run, if a model wrote it and variants only have other names',
+      { probes: { trials: 2, passed: 2 }, renamed: 2, isWritten: true },
+      'this-run',
+    ],
+    [
+      'its kind, if a model wrote it and a variant has another answer',
+      { probes: { trials: 2, passed: 2 }, renamed: 1, isWritten: true },
+      'this-kind',
+    ],
+    [
+      'its kind, if a model wrote it and a sibling passes',
+      { ...kind, probes: { trials: 2, passed: 2 }, renamed: 2, isWritten: true },
+      'this-kind',
+    ],
     [
       'its kind, if only exit codes judge passing runs',
       { ...judged, isOracleGiven: false },
@@ -56,6 +72,7 @@ test('more evidence against a change never makes its claim stronger', () => {
   const any = fc.record({
     siblings: counts,
     probes: counts,
+    renamed: fc.constant(0),
     opposites: counts,
     corpus: fc.tuple(fc.nat(3), fc.nat(2)).map(([identical, breaks]) => corpus(identical, breaks)),
     isOracleGiven: fc.boolean(),

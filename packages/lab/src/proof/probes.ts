@@ -98,6 +98,7 @@ export function proposeValueProbes(texts: RunTexts): ValueProbe[] {
   return [...together, ...singles].map(({ isWords, changes }) => ({
     id: probeId(changes),
     kind: 'values',
+    isRenaming: true,
     isWords,
     changes,
   }))
@@ -433,13 +434,18 @@ const SPELLINGS: readonly ((text: string) => string)[] = [
     ),
 ]
 
+/** A probe with any other answer. With the recorded one, it shows what the code does with it. */
+export const answerProbe = (seq: number, before: unknown, answer: unknown): AnswerProbe =>
+  answerProbes(seq, [{ from: before, to: answer, answer }], { mayBeSame: true })[0]!
+
 function answerProbes(
   seq: number,
   others: readonly { readonly from: unknown; readonly to: unknown; readonly answer: unknown }[],
+  { mayBeSame = false } = {},
 ): AnswerProbe[] {
   const probes = others.flatMap(({ from, to, answer }): AnswerProbe[] => {
     const [before, after] = [JSON.stringify(from), JSON.stringify(to)]
-    if (before === after) return []
+    if (before === after && !mayBeSame) return []
     const start = differenceAt(before, after)
     const shown = (text: string): string =>
       clipText(`${start === 0 ? '' : '…'}${text.slice(start)}`, SHOWN_MAX)

@@ -12,6 +12,7 @@ import {
   type FixTrial,
   type Probe,
   type ProveOptions,
+  type Form,
   type TrialSource,
 } from './prove-fixes.js'
 
@@ -111,6 +112,10 @@ class PlantedTrials implements TrialSource {
 
   async probes(): Promise<readonly Probe[]> {
     return this.#world.fixes.some(({ probes }) => probes !== undefined) ? [PROBE] : []
+  }
+
+  async forms(): Promise<readonly Form[]> {
+    return []
   }
 
   async probe(given: FixCandidate | undefined, _probe: Probe): Promise<FixTrial> {
@@ -259,6 +264,9 @@ describe('a run that is served from its tape', () => {
         throw new Error('not reached')
       },
       probe: async () => {
+        throw new Error('not reached')
+      },
+      forms: async () => {
         throw new Error('not reached')
       },
       further: async () => {
@@ -837,5 +845,91 @@ describe('over many planted worlds', () => {
       ),
       { numRuns: WORLDS },
     )
+  })
+})
+
+describe('the form of an answer that the code expects', () => {
+  const probe = (id: string): Probe => ({ id, changes: [{ from: id, to: `other ${id}` }] })
+  const FORM: Form = {
+    recorded: probe('recorded'),
+    form: probe('form'),
+    others: [{ recorded: probe('recorded 0'), form: probe('form 0') }],
+  }
+
+  /** What the code does with each answer, without and with the change. */
+  const judged = async (
+    before: Readonly<Record<string, string>>,
+    after: Readonly<Record<string, string>>,
+    author: FixCandidate['author'] = 'model',
+    form = FORM,
+  ) => {
+    const source = new PlantedTrials({ control: 0, fixes: [{ rate: 1 }] })
+    source.forms = async () => [form]
+    source.probe = async (given, { id }) => {
+      const did = (given === undefined ? before : after)[id]
+      return {
+        verdict: 'undefined',
+        reason: '',
+        live: 0,
+        pinnedToChanged: 0,
+        ms: 1,
+        ...(did !== undefined && {
+          did: { digest: did, isThrown: did === 'error', isEmpty: did === 'undefined' },
+        }),
+      }
+    }
+    const { fixes } = await proveAll([candidate(0, { author })], source)
+    return fixes[0]?.verdict
+  }
+  const right = { form: 'five', 'form 0': 'zero' }
+  const repaired = { ...right, recorded: 'five', 'recorded 0': 'zero' }
+
+  test('leaves a change alone that does the same with it, and with other values', async () => {
+    expect(await judged(right, repaired)).toMatchObject({ status: 'repairs' })
+  })
+
+  test('rejects a change that breaks it, or does something else with other values', async () => {
+    expect(await judged(right, { ...repaired, form: 'error' })).toMatchObject({
+      status: 'rejected',
+      reason:
+        'It breaks the run with “other form” instead of “form”, with which the unchanged code does something else.',
+      failedProbe: FORM.form,
+    })
+    expect(await judged(right, { ...repaired, 'recorded 0': 'undefined' })).toMatchObject({
+      status: 'rejected',
+      failedProbe: FORM.others[0]!.recorded,
+    })
+  })
+
+  test('says nothing if the unchanged code fails with it, or does something else', async () => {
+    const broken = { ...repaired, form: 'error' }
+    expect(await judged({ ...right, form: 'error' }, broken)).toMatchObject({ status: 'repairs' })
+    expect(await judged({ ...right, form: 'undefined' }, broken)).toMatchObject({
+      status: 'repairs',
+    })
+    expect(await judged({ ...right, form: 'six' }, broken)).toMatchObject({ status: 'repairs' })
+    const other = { ...repaired, 'recorded 0': 'other' }
+    expect(await judged({ ...right, 'form 0': 'error' }, other)).toMatchObject({
+      status: 'repairs',
+    })
+  })
+
+  test('rejects a change that does something else, if the form is what was wrong', async () => {
+    const certain: Form = { ...FORM, isCertain: true }
+    const other = { ...repaired, recorded: 'two' }
+    expect(await judged({ ...right, recorded: 'error' }, other, 'model', certain)).toMatchObject({
+      status: 'rejected',
+      reason:
+        'It does something else than the unchanged code does with “other form” instead of “form”, which means the same.',
+    })
+    expect(await judged({ ...right, recorded: 'three' }, other, 'model', certain)).toMatchObject({
+      status: 'repairs',
+    })
+  })
+
+  test('is not tried for rules', async () => {
+    expect(await judged(right, { ...repaired, form: 'error' }, 'rule')).toMatchObject({
+      status: 'repairs',
+    })
   })
 })

@@ -59,6 +59,13 @@ export interface FixTrial {
   readonly crashes?: true
   /** For a variant that fails: a value of the recorded run that it writes, and never got. */
   readonly recordedValue?: string
+  /** For a variant: what it printed and sent, up to a request without a recorded answer. */
+  readonly did?: {
+    readonly digest: string
+    readonly isThrown: boolean
+    /** True if it printed or sent a word such as `undefined`. */
+    readonly isEmpty: boolean
+  }
   /** How far the run came. */
   readonly progress?: RunProgress
   readonly ms: number
@@ -88,6 +95,17 @@ export interface Probe {
   readonly changes: readonly { readonly from: string; readonly to: string }[]
   /** Set if the change may have nothing to do with the failure, so that passing shows nothing. */
   readonly onlyRejects?: true
+  /** Set if values only have other names, which code that does not contain them cannot notice. */
+  readonly isRenaming?: true
+}
+
+/** The recorded answer, in a form that the unchanged code may expect, and pairs with other values. */
+export interface Form {
+  /** Set if both mean the same to everybody, as a number does with and without signs in it. */
+  readonly isCertain?: true
+  readonly recorded: Probe
+  readonly form: Probe
+  readonly others: readonly { readonly recorded: Probe; readonly form: Probe }[]
 }
 
 /** Runs the agent. Tests implement it with planted worlds. */
@@ -106,6 +124,8 @@ export interface TrialSource {
    * unless the unchanged code does.
    */
   probe(candidate: FixCandidate | undefined, probe: Probe): Promise<FixTrial>
+  /** Forms of the answers of the failed run. */
+  forms(): Promise<readonly Form[]>
   /** Runs a run with the opposite outcome. `pass`: its outcome is as recorded. */
   opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
   /** Runs the unchanged code with live models and new random values: is it chance? */
@@ -132,6 +152,8 @@ export interface FixEvidence {
   readonly siblings: TrialCounts
   /** Variants of the failed run. */
   readonly probes: TrialCounts
+  /** Number of variants in which values only have other names. */
+  readonly renamed: number
   readonly opposites: TrialCounts
   readonly isOracleGiven: boolean
   readonly losses: readonly Loss[]
@@ -254,6 +276,9 @@ const MAX_UNDEFINED = 5
 /** Variants of the run that a fix must repair, and those tried with the unchanged code to find them. */
 const PROBES_MAX = 6
 const PROBE_CONTROLS_MAX = 16
+/** The same for forms of an answer. */
+const FORMS_MAX = 3
+const FORM_CONTROLS_MAX = 8
 
 /** Stops the trials. Users never see it as an error: the result contains what is known so far. */
 class BudgetSpent extends Error {}
@@ -278,6 +303,8 @@ export class FixProof {
   readonly #passingProbes: Probe[] = []
   /** Variants that were not tried yet. */
   #proposed: Probe[] | undefined
+  /** Forms with which the unchanged code works, at least as far as can be seen. */
+  #forms: Promise<readonly Form[]> | undefined
   #probeControls = 0
   /** How far the run comes with a candidate, by its id. Known only if nothing was sent. */
   readonly #progress = new Map<string, RunProgress>()
@@ -619,6 +646,7 @@ export class FixProof {
     async (candidate, evidence) => {
       let trials = 0
       let passed = 0
+      let renamed = 0
       for (const probe of await this.#probesThatFail()) {
         const { verdict, failsOtherwise, recordedValue } = await this.#draw(() =>
           this.source.probe(candidate, probe),
@@ -627,7 +655,8 @@ export class FixProof {
         if (verdict === 'pass' && probe.onlyRejects === true) continue
         trials++
         if (verdict === 'pass') passed++
-        evidence.probes = { trials, passed }
+        if (probe.isRenaming === true) renamed++
+        Object.assign(evidence, { probes: { trials, passed }, renamed })
         if (verdict !== 'fail') continue
         evidence.failedProbe = probe
         const happened =
@@ -641,6 +670,37 @@ export class FixProof {
         if (verdict !== 'fail' && crashes !== true) continue
         evidence.failedProbe = probe
         return `It breaks the run with ${changesText(probe)}, which passes without it.`
+      }
+      return undefined
+    },
+    // The unchanged code with the form that it expects says what is right, also for other values.
+    async (candidate, evidence) => {
+      if (candidate.author !== 'model') return undefined
+      const deeds = async (fix: FixCandidate | undefined, probe: Probe): Promise<FixTrial> =>
+        this.#draw(() => this.source.probe(fix, probe))
+      for (const { recorded, form, others, isCertain } of await this.#formsThatWork()) {
+        const right = (await deeds(undefined, form)).did!
+        const { did: now } = await deeds(candidate, recorded)
+        if (now !== undefined && now.digest !== right.digest && isCertain === true) {
+          // The form is what was wrong, if the error is gone with it.
+          if ((await deeds(undefined, recorded)).did?.isThrown !== true) continue
+          evidence.failedProbe = form
+          return `It does something else than the unchanged code does with ${changesText(form)}, which means the same.`
+        }
+        // With another meaning, a form says nothing about the change.
+        if (now?.digest !== right.digest) continue
+        for (const pair of [{ recorded, form }, ...others]) {
+          const expected = (await deeds(undefined, pair.form)).did
+          if (expected === undefined || expected.isThrown || expected.isEmpty) continue
+          for (const probe of new Set([pair.form, pair.recorded])) {
+            const { did } = await deeds(candidate, probe)
+            if (did === undefined || did.digest === expected.digest) continue
+            evidence.failedProbe = probe
+            return probe === pair.form
+              ? `It breaks the run with ${changesText(probe)}, with which the unchanged code does something else.`
+              : `It repairs only this run: with ${changesText(probe)}, it does not do what the unchanged code does with these values in the form that it expects.`
+          }
+        }
       }
       return undefined
     },
@@ -692,6 +752,19 @@ export class FixProof {
         this.#passingProbes.push(probe)
     }
     return this.#probes
+  }
+
+  /** Forms that do not end the unchanged code with an error; each is tried once. */
+  #formsThatWork(): Promise<readonly Form[]> {
+    return (this.#forms ??= (async () => {
+      const working: Form[] = []
+      for (const form of (await this.source.forms()).slice(0, FORM_CONTROLS_MAX)) {
+        const { did } = await this.#draw(() => this.source.probe(undefined, form.form))
+        if (did?.isThrown === false && !did.isEmpty) working.push(form)
+        if (working.length === FORMS_MAX) break
+      }
+      return working
+    })())
   }
 
   /** Verdict on one tape: the first trial, or two out of three if chance is involved. */
@@ -795,6 +868,7 @@ export class FixProof {
       ...(placebo !== undefined && { placebo: placebo.counts() }),
       siblings: collected.siblings ?? NO_TRIALS,
       probes: collected.probes ?? NO_TRIALS,
+      renamed: collected.renamed ?? 0,
       isOracleGiven: this.options.isOracleGiven === true,
       losses: [...(collected.losses ?? []), ...fixed.losses],
       attempts: this.#attempts,
@@ -823,7 +897,12 @@ export class FixProof {
     return {
       candidate,
       evidence,
-      verdict: isWorking ? { ...verdict, claim: claimOf(evidence) } : verdict,
+      verdict: isWorking
+        ? {
+            ...verdict,
+            claim: claimOf({ ...evidence, isWritten: candidate.author === 'model' }),
+          }
+        : verdict,
     }
   }
 
@@ -869,6 +948,7 @@ interface CollectedEvidence {
   placebo?: Arm
   siblings?: TrialCounts
   probes?: TrialCounts
+  renamed?: number
   failedProbe?: Probe
   losses?: readonly Loss[]
   literals?: readonly RunLiteral[]

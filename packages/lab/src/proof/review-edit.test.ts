@@ -128,6 +128,17 @@ describe('a change by a model is refused for', () => {
   })
 })
 
+test.each([
+  ['another name', "import { writeFileSync as later } from 'node:fs'\nif (a) later('/tmp/x', b)"],
+  ['a name of the module', "import * as disk from 'fs'\ndisk.rm('/tmp/x')"],
+  ['a computed member', "import disk from 'node:fs'\ndisk['write' + 'FileSync']('/tmp/x', b)"],
+  ['a part of the module', "const { rm: off } = await import('node:fs/promises')\noff('/tmp/x')"],
+  ['a constant', "import fs from 'node:fs'\nconst put = fs.writeFileSync\nput('/tmp/x', b)"],
+  ['a callback', "import { unlink } from 'node:fs'\nall.forEach(unlink)"],
+])('a write under %s is found before it happens', (_what, after) => {
+  expect(refusalCodes('use()', after)).toContain('WRITE_ADDED')
+})
+
 test('a write below the project, or one that was there, may be used', () => {
   expect(refusalCodes('use()', "writeFileSync('out/report.txt', text)")).toEqual([])
   expect(refusalCodes('writeFileSync(file, a)', 'appendFileSync(file, b)')).toEqual([])
@@ -143,6 +154,55 @@ test('the beginning of a value, and text of the output, are values of this run',
     'order desk-17 is late',
   ])
   expect(literals("if (a.startsWith('chair')) use(a)")).toEqual([])
+})
+
+describe('a change names a value of this run with', () => {
+  const run = new RunScript()
+    .exchange('https://a.example', '{"to":"acme"}', ['{"tier":"gold","delayMinutes":5}'])
+    .print('getForecast of miles\\n')
+    .end(1)
+    .view()
+  const losses = (before: string, after: string, path = 'agent.mjs'): string[] =>
+    reviewEdit(change(before, after, { path }), { ...context(), run }).losses.map(
+      ({ code }) => code,
+    )
+  test.each([
+    ['one of two results', 'use(a.tier)', "use(a.cents > 0 ? 'gold' : 'basic')"],
+    ['one more name for a member', 'use(t)', 't.getForecast = t.get_forecast\nuse(t)'],
+    ['the end of a word', 'use(a)', "use(a.replace(/s$/, ''))"],
+  ])('%s', (_what, before, after) => {
+    expect(losses(before, after)).toContain('VALUE_NAMED')
+  })
+
+  test('a value in a policy, unless the code has it', () => {
+    const policy = (customer: string): string => JSON.stringify({ when: { in: [customer] } })
+    expect(losses('{}', policy('acme'), 'config/clerk.json')).toEqual(['VALUE_NAMED'])
+    expect(losses('{}', policy('nobody'), 'config/clerk.json')).toEqual([])
+    const sources = [{ path: 'agent.mjs', text: "use('acme')" }]
+    const known = reviewEdit(change('{}', policy('acme'), { path: 'config/clerk.json' }), {
+      ...context(),
+      run,
+      sources,
+    })
+    expect(known.losses).toEqual([])
+  })
+
+  test.each([
+    ['a printed result', 'use(a)', "console.log('1) acme is gold')\nuse(a)"],
+    [
+      'a count that is a constant now',
+      "console.log('mails sent: ' + sent.length)",
+      "console.log('mails sent: 0')",
+    ],
+  ])('%s is a constant, which another failed run does not excuse', (_what, before, after) => {
+    expect(losses(before, after)).toEqual(['RESULT_WRITTEN'])
+  })
+
+  test('a number that counts as missing if it is 0 is skipped', () => {
+    expect(losses('use(a.delay)', 'use(a.delay || a.delayMinutes)')).toEqual(['ITEMS_SKIPPED'])
+    expect(losses('use(a.delay)', 'use(a.delay ?? a.delayMinutes)')).toEqual([])
+    expect(losses('use(a.delay)', 'if (a.delay || a.delayMinutes) use(a)')).toEqual([])
+  })
 })
 
 test('a module that the code has already, or a harmless one, may be used', () => {

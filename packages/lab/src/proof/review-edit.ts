@@ -92,9 +92,13 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
       literals: [],
     }
   const [old, changed] = [before, after].map((text) => ParsedSource.tryParse({ path, text }))
-  if (changed === undefined || !changed.isCode) return { refusals: [], losses: [], literals: [] }
+  if (changed === undefined) return { refusals: [], losses: [], literals: [] }
   const added: AddedNodes = (pick, kindOf) =>
     newNodes(old === undefined ? [] : pick(old), pick(changed), kindOf)
+  if (!changed.isCode) {
+    const named = isWritten ? dataLiterals(added, context) : []
+    return { refusals: [], losses: named.map(namedLoss), literals: named }
+  }
   const literals = runLiterals(old, changed, added, context)
   return {
     refusals: isWritten ? refusalsOf(old, changed, added, context) : [],
@@ -104,13 +108,52 @@ function reviewFile(edit: FileEdit, isWritten: boolean, context: FixContext): Ed
       ...(isWritten
         ? [
             ...fittedParts(old, changed, added, () => otherSources(path, context)),
-            ...literals.map(({ at, value }): Loss => ({ code: 'VALUE_NAMED', at, text: value })),
+            ...literals.map(namedLoss),
+            ...added((source) => zeroSkipped(source, context)).map((node) =>
+              finding('ITEMS_SKIPPED', node),
+            ),
+            ...printedResults(old, added, context).map((node) => finding('RESULT_WRITTEN', node)),
             ...weakerModels(old, added),
           ]
         : []),
     ],
     literals,
   }
+}
+
+const namedLoss = ({ at, value }: RunLiteral): Loss => ({ code: 'VALUE_NAMED', at, text: value })
+
+/** Texts in a data file or policy that the run has and no code, such as the name of a customer. */
+const dataLiterals = (added: AddedNodes, { run, sources }: FixContext): RunLiteral[] => {
+  const values = runText(run)
+  return added((source) => source.ofType('StringLiteral'))
+    .filter((node) => {
+      const value = literalText(node)
+      return (
+        node.parent?.child('key') !== node &&
+        value.length >= EXPECTED_LENGTH_MIN &&
+        new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}(?![\\p{L}\\p{N}])`, 'u').test(values) &&
+        !sources.some(({ path, text }) => !path.endsWith('.json') && text.includes(value))
+      )
+    })
+    .map((node) => ({ at: located(node), value: literalText(node) }))
+}
+
+/** `a.late_minutes || a.lateMinutes` with a number in the run: 0 counts as missing. */
+const zeroSkipped = (source: ParsedSource, { run }: FixContext): SyntaxNode[] => {
+  const candidates = source
+    .ofType('LogicalExpression')
+    .filter(
+      (node) =>
+        node.raw['operator'] === '||' &&
+        [node.child('left'), node.child('right')].every((side) => side?.object !== undefined) &&
+        !node.around.some((each) => each.child('test')?.isAround(node.start) === true),
+    )
+  if (candidates.length === 0) return []
+  const values = runText(run)
+  return candidates.filter((node) =>
+    new RegExp(`"${escaped(node.child('right')?.name ?? '')}\\\\*":\\s*-?\\d`).test(values),
+  )
 }
 
 const otherSources = (path: string, { sources }: FixContext): ParsedSource[] =>
@@ -331,6 +374,9 @@ function isResult(node: SyntaxNode, isNumber: boolean): boolean {
 /** Shorter numbers that are assigned are usually limits. */
 const ASSIGNED_DIGITS_MIN = 4
 
+/** Characters of a text before data, such as `mails sent: `. */
+const PREFIX_MIN = 4
+
 /** Shorter texts occur everywhere. */
 const EXPECTED_LENGTH_MIN = 3
 
@@ -348,6 +394,35 @@ const literalText = (node: SyntaxNode): string => {
   return node.type === 'StringLiteral' && typeof value === 'string' ? value : node.text
 }
 
+/** Constants that are printed and contain data of the run, or stand where data was printed. */
+function printedResults(
+  old: ParsedSource | undefined,
+  added: AddedNodes,
+  { run }: FixContext,
+): SyntaxNode[] {
+  const printed = added((source) => source.ofType('StringLiteral')).filter(({ parent }) =>
+    PRINTS.test(parent?.callee?.text ?? ''),
+  )
+  if (printed.length === 0) return []
+  const values = runText(run)
+  const prefixes = (old?.ofType('BinaryExpression') ?? []).flatMap((node) => {
+    const left = node.child('left')
+    const text = left?.type === 'StringLiteral' ? literalText(left) : ''
+    return text.length >= PREFIX_MIN ? text : []
+  })
+  const isOfRun = (token: string): boolean =>
+    old?.text.includes(token) !== true &&
+    !values.includes(`"${token}":`) &&
+    new RegExp(`(?<![\\p{L}\\p{N}])${escaped(token)}(?![\\p{L}\\p{N}])`, 'u').test(values)
+  return printed.filter((node) => {
+    const text = literalText(node)
+    return (
+      prefixes.some((each) => text !== each && text.startsWith(each)) ||
+      (text.match(/[\p{L}\p{N}]{3,}|\d{2,}/gu) ?? []).some(isOfRun)
+    )
+  })
+}
+
 // ── Literals of the run ─────────────────────────────────────────────────────
 
 /** Comparisons, cases, and lists or tables in which a value is looked up. */
@@ -360,7 +435,7 @@ const isCompared = (node: SyntaxNode): boolean => {
   if (parent.type === 'ObjectProperty') return parent.child('key') === node
   if (parent.type === 'ArrayExpression')
     return parent.around.some(({ callee }) =>
-      /\.(?:includes|indexOf|has)$|^Set$/.test(callee?.text ?? ''),
+      /\.(?:includes|indexOf|has)$|^(?:Set|Map)$/.test(callee?.text ?? ''),
     )
   return (
     parent.type === 'CallExpression' &&
@@ -419,9 +494,14 @@ function runLiterals(
     const pattern = String(node.raw['pattern'])
     const words = (pattern.match(/\p{L}{4,}/gu) ?? []).filter((word) => !FORMAT_WORD.test(word))
     const phrases = pattern.match(/[\p{L}\p{N}]+(?:[ ,:;'-]+[\p{L}\p{N}]+)+/gu) ?? []
-    return [...words, ...phrases]
-      .filter((text) => !isOfError(node) && !isKnown(text) && occurs(text, ''))
-      .map((text) => ({ at: located(node), value: text }))
+    // One or two letters at an end are fitted to the end of a word.
+    const ends = /^(?:\^\p{L}{1,2}|\p{L}{1,2}\$)$/u.test(pattern) && !isOfError(node)
+    return [
+      ...(ends ? [pattern] : []),
+      ...[...words, ...phrases].filter(
+        (text) => !isOfError(node) && !isKnown(text) && occurs(text, ''),
+      ),
+    ].map((text) => ({ at: located(node), value: text }))
   })
   const isOfRun = (name: string): boolean =>
     (name.length > 1 || /\d/.test(name)) && !values.includes(`"${name}":`) && occurs(name)
@@ -446,12 +526,32 @@ function runLiterals(
   const items = added((source) => source.ofType('StringLiteral'))
     .filter(({ parent }) => parent?.type === 'ArrayExpression' && isListOfData(parent))
     .filter((node) => isOfRun(literalText(node)))
-  const literals = [...compared, ...items].map((node) => ({
+  // A value of an answer as one of two results.
+  const chosen = added((source) => source.ofType('StringLiteral')).filter((node) => {
+    const value = literalText(node)
+    return (
+      node.parent?.type === 'ConditionalExpression' &&
+      node.parent.child('test') !== node &&
+      value.length >= EXPECTED_LENGTH_MIN &&
+      !isKnown(value) &&
+      values.includes(`"${value}"`)
+    )
+  })
+  // `tools.getForecast = tools.get_forecast`: one more name for a member.
+  const aliases = added((source) => source.ofType('AssignmentExpression')).flatMap((node) => {
+    const [left, right] = [node.child('left'), node.child('right')]
+    const name = left?.name ?? ''
+    const isAlias = left?.object !== undefined && left.object.text === right?.object?.text
+    return isAlias && !isKnown(name) && isOfRun(name) ? [{ at: located(node), value: name }] : []
+  })
+  const literals = [...compared, ...items, ...chosen].map((node) => ({
     at: located(node),
     value: literalText(node),
   }))
   return [
-    ...new Map([...literals, ...patterns, ...entries].map((each) => [each.at, each])).values(),
+    ...new Map(
+      [...literals, ...patterns, ...entries, ...aliases].map((each) => [each.at, each]),
+    ).values(),
   ]
 }
 

@@ -63,6 +63,20 @@ export function lossText(loss: Loss): string {
       return `it no longer sorts at ${at(loss.at, loss.text)}`
     case 'SITE_LEFT':
       return `the same code is not changed at ${at(loss.at, loss.text)}`
+    case 'RESULT_WRITTEN':
+      return `it prints a constant as the result at ${at(loss.at, loss.text)}`
+    case 'NUMBER_COMPARED':
+      return `a number that may suit only this run decides at ${at(loss.at, loss.text)}`
+    case 'PART_TAKEN':
+      return `it uses a fixed part of a value at ${at(loss.at, loss.text)}`
+    case 'KIND_ASSUMED':
+      return `it fails for numbers at ${at(loss.at, loss.text)}`
+    case 'TABLE_ADDED':
+      return `it looks values up in a new table at ${at(loss.at, loss.text)}`
+    case 'REPLACED_ONCE':
+      return `it replaces only the first of several at ${at(loss.at, loss.text)}`
+    case 'TEST_WEAKENED':
+      return `a part of a text is enough now at ${at(loss.at, loss.text)}`
   }
 }
 
