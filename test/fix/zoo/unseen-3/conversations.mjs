@@ -103,7 +103,7 @@ export async function answer(history, question) {
           { code: 'context_length_exceeded' },
         )
       if (!systemText(request).includes('bicycle')) return 'I know nothing about bicycles.'
-      const last = request.messages.filter(({ role }) => role === 'assistant').at(-1)?.text
+      const last = request.messages.findLast(({ role }) => role === 'assistant')?.text
       const [, part] = /The (\w+) of/.exec(last ?? '') ?? []
       return part === undefined ? 'I do not know.' : `Your ${part} is on its way.`
     },

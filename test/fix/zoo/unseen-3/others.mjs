@@ -169,7 +169,7 @@ console.log('slogan: ' + choices[0].message.content)
 `,
     },
     model: (request) => {
-      const { user } = request.body
+      const user = String(request.body.user)
       if (['acc-east', 'acc-west'].includes(user))
         return refuse(403, `The account ${user} has been closed. Contact support.`, {
           code: 'account_closed',
