@@ -357,8 +357,8 @@ console.log('score: ' + score)
     expect: 'flaky',
   },
   {
-    name: 'gateway-with-the-flu',
-    what: 'at random, the server of the project answers 502',
+    name: 'nickname-in-german',
+    what: 'at random, the model answers in another language',
     agent: js`import OpenAI from 'openai'
 
 const city = process.argv[2]
@@ -376,26 +376,30 @@ class Weather {
   }
 }
 
+const { sky } = await new Weather(process.env.GATEWAY_URL).today(city)
 const openai = new OpenAI()
 const { choices } = await openai.chat.completions.create({
   model: 'gpt-4o-mini',
-  messages: [{ role: 'user', content: 'A nickname for ' + city }],
+  messages: [
+    { role: 'system', content: 'Find a nickname.' },
+    { role: 'user', content: city + ', where the sky is ' + sky },
+  ],
 })
-const { sky } = await new Weather(process.env.GATEWAY_URL).today(city)
-console.log(choices[0].message.content + ': ' + sky)
+console.log('nickname: ' + choices[0].message.content)
 `,
-    model: (request) => `The town of ${userText(request).slice(15)}`,
-    gateway: (path, _body, world) =>
-      path.includes('Hull') && world.chance() < 0.5
-        ? { status: 502, json: { error: 'bad gateway' } }
-        : { json: { sky: 'grey' } },
-    failing: ['Hull', 'The town of Hull: grey'],
-    sibling: ['Hullavington', 'The town of Hullavington: grey'],
+    model: (request, world) => {
+      const [, city, sky] = /(\w+), where the sky is (\w+)/.exec(userText(request))
+      if (city.startsWith('Hull') && world.chance() < 0.5) return `Das himmelblaue ${city}`
+      return `The ${sky} town of ${city}`
+    },
+    gateway: () => ({ json: { sky: 'grey' } }),
+    failing: ['Hull', 'nickname: The grey town of Hull'],
+    sibling: ['Hullavington', 'nickname: The grey town of Hullavington'],
     passing: [
-      ['York', 'The town of York: grey'],
-      ['Bath', 'The town of Bath: grey'],
+      ['York', 'nickname: The grey town of York'],
+      ['Bath', 'nickname: The grey town of Bath'],
     ],
-    hidden: [['Ely', 'The town of Ely: grey']],
+    hidden: [['Ely', 'nickname: The grey town of Ely']],
     expect: 'flaky',
   },
 ]
