@@ -1,5 +1,5 @@
 /**
- * `node test/fix/zoo/run-unseen.mjs [--set unseen|unseen-2] [--only name,…] [--modes mode,…]
+ * `node test/fix/zoo/run-unseen.mjs [--set unseen|unseen-2|unseen-3] [--only name,…] [--modes mode,…]
  * [--company one,siblings,corpus] [--sandbox bubblewrap|none|node24] [--jobs N] [--rows file]
  * [--check]`: runs the unseen animals through `retake fix`. A fix is right if its code gives the
  * right output, in plain node, on all inputs of the animal, most of which `retake fix` did not see.
@@ -34,8 +34,9 @@ import {
 } from './run-zoo.mjs'
 import { UNSEEN } from './unseen.mjs'
 import { UNSEEN_2 } from './unseen-2.mjs'
+import { UNSEEN_3 } from './unseen-3.mjs'
 
-const SETS = { unseen: UNSEEN, 'unseen-2': UNSEEN_2 }
+const SETS = { unseen: UNSEEN, 'unseen-2': UNSEEN_2, 'unseen-3': UNSEEN_3 }
 const ALL = Object.values(SETS).flat()
 export const COMPANIES = ['one', 'siblings', 'corpus']
 const MODES = ['rules', ...PATCH_KINDS]

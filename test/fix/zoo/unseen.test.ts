@@ -3,9 +3,10 @@ import { sampled, soakOnly } from '../../support/soak.js'
 import { PATCH_KINDS } from './hostile-fixer.mjs'
 import { checkUnseen, COMPANIES, fixUnseen } from './run-unseen.mjs'
 import { UNSEEN_2 } from './unseen-2.mjs'
+import { UNSEEN_3 } from './unseen-3.mjs'
 import { UNSEEN } from './unseen.mjs'
 
-const ALL = [...UNSEEN, ...UNSEEN_2]
+const ALL = [...UNSEEN, ...UNSEEN_2, ...UNSEEN_3]
 
 const named = (name: string): (typeof UNSEEN)[number] => {
   const animal = ALL.find((each) => each.name === name)
@@ -19,6 +20,8 @@ test('most of the unseen agents have a bug that the documentation promises to fi
   expect(UNSEEN.filter(({ expect: expected }) => expected !== 'fixed')).toHaveLength(9)
   expect(UNSEEN_2.filter(({ promised }) => promised !== undefined)).toHaveLength(30)
   expect(UNSEEN_2.filter(({ expect: expected }) => expected !== 'fixed')).toHaveLength(8)
+  expect(UNSEEN_3.filter(({ promised }) => promised !== undefined)).toHaveLength(31)
+  expect(UNSEEN_3.filter(({ expect: expected }) => expected !== 'fixed')).toHaveLength(9)
 })
 
 test.each(
