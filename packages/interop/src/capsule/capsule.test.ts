@@ -392,6 +392,25 @@ test.each<[string, () => Buffer]>([
       },
     ],
   ),
+  ...(
+    [
+      ['../../outside.mjs', 'agent.mjs'],
+      ['lib.mjs', '/etc/passwd'],
+      ['.npmrc', 'agent.mjs'],
+    ] as const
+  ).map(([link, target]): [string, () => Buffer] => [
+    `links ${link} to ${target}`,
+    () => {
+      const list = JSON.stringify({ ...JSON.parse(LIST), links: { [link]: target } })
+      const { tape, tapeEntry } = partsOf(ONE, { code: { list: shaOf(list), files: 1 } })
+      const files = [
+        tapeEntry,
+        entry(`sources/${shaOf(list)}`, list),
+        entry(`sources/${sha}`, 'agent\n'),
+      ]
+      return made({ capsule: 1, run: 'run-1', files }, tape, list, 'agent\n')
+    },
+  ]),
   [
     'has code that no tape names',
     () => {
