@@ -85,11 +85,10 @@ const shorterMonth = pitfall(
 const monthEnds = (day: SyntaxNode, month: SyntaxNode): Proposal[] => {
   const value = Number(day.raw['value'])
   const title = 'Take the last day of this month'
-  if (value !== 0 && value !== 30 && value !== 31) return []
-  const { source } = day
-  const isNext = /\+ 1$/.test(month.text)
-  if (value === 0) return isNext ? [] : [{ node: day, edit: month.wrap('', ' + 1'), title }]
-  return [{ node: day, edit: source.edit().insert(month.end, ' + 1').replace(day, '0'), title }]
+  const edit = month.source.edit().insert(month.end, ' + 1')
+  // Another day, such as 30, may be meant in longer months.
+  if (value === 31) return [{ node: day, edit: edit.replace(day, '0'), title }]
+  return value === 0 && !/\+ 1$/.test(month.text) ? [{ node: day, edit, title }] : []
 }
 
 /** Text of dates without a time, which `Date` takes for midnight in UTC. */
@@ -118,7 +117,15 @@ const dateOnly = pitfall(
     const isWest = (zone: SyntaxNode): boolean =>
       zone.type !== 'StringLiteral' || isBehindUtc(zone.name!)
     if (read.length === 0 || !shown || (zones.length > 0 && !zones.some(isWest))) return []
-    const edit = source.editWith(zones.length > 0 ? NOON_OF : DAY_OF, (name) => {
+    // Another time of day would change what is compared and counted.
+    const isCounted = source
+      .ofType('BinaryExpression')
+      .some(
+        ({ raw, text }) =>
+          /^(?:-|[<>]=?)$/.test(String(raw['operator'])) && /date|day|time|now/i.test(text),
+      )
+    if (isCounted || /toISOString|toJSON|getUTC|getTime|Date\.UTC/.test(source.text)) return []
+    const edit = source.editWith(zones.length > 0 ? LATER_THAT_DAY : DAY_OF, (name) => {
       const all = source.edit()
       for (const node of read) all.replace(node, `${name}(${node.args[0]!.text})`)
       return all
@@ -140,10 +147,10 @@ function dayOf(date⟨: any⟩) {
   return year === undefined ? new Date(date) : new Date(Number(year), Number(month) - 1, Number(day))
 }`
 
-const NOON_OF = `
-/** A date; one without a time is noon, which is on the same day in zones to the west, too. */
-function noonOf(date⟨: any⟩) {
-  return new Date(/^\\d{4}-\\d\\d-\\d\\d$/.test(date) ? \`\${date}T12:00:00Z\` : date)
+const LATER_THAT_DAY = `
+/** A date; one without a time is at 10:00 in UTC, which is on this day from Hawaii to New Zealand. */
+function laterThatDay(date⟨: any⟩) {
+  return new Date(/^\\d{4}-\\d\\d-\\d\\d$/.test(date) ? \`\${date}T10:00:00Z\` : date)
 }`
 
 /** Parts of a date in the zone of the machine, where the text of the date is in UTC. */

@@ -1,3 +1,4 @@
+import { answerRoots, objectsIn } from '../answer-values.js'
 import type { ParsedSource, SyntaxNode, TextRange } from '../source-text.js'
 import {
   objectKey,
@@ -45,7 +46,7 @@ const SORTS = /^(?:sort|toSorted)$/
 const compareNumbers = pitfall(
   'compare-numbers',
   'Without a comparator, lists are sorted as text: 100 comes before 25.',
-  (source, { sources }) => [
+  (source, context) => [
     ...methodCalls(source, SORTS)
       .filter(({ node }) => node.args.length === 0)
       .map(({ node }) => ({
@@ -54,7 +55,7 @@ const compareNumbers = pitfall(
         title: 'Sort numbers by value',
       })),
     ...methodCalls(source, /^localeCompare$/)
-      .filter(({ node }) => node.args.length === 1 && isInComparator(node, sources))
+      .filter(({ node }) => node.args.length === 1 && isInComparator(node, context.sources))
       .map(({ node }) => ({
         node,
         edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
@@ -64,7 +65,7 @@ const compareNumbers = pitfall(
     ...source
       .ofType('ConditionalExpression')
       .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
-      .filter((node) => isInComparator(node, sources))
+      .filter((node) => isInComparator(node, context.sources))
       .filter((node) => /^-?1$/.test(node.child('consequent')!.text))
       .filter((node) => /^-?1$|\?/.test(node.child('alternate')!.text))
       .map((node) => {
@@ -80,7 +81,7 @@ const compareNumbers = pitfall(
           title: 'Sort numbers by value',
         }
       }),
-    ...comparatorsIn(source, sources).flatMap(({ returned: node }): Proposal[] => {
+    ...comparatorsIn(source, context.sources).flatMap(({ returned: node }): Proposal[] => {
       // `a < b`, which never says that the first one comes first, and `a < b ? 1 : 0`.
       const test = node.type === 'ConditionalExpression' ? node.child('test')! : node
       const [left, right] = [test.child('left'), test.child('right')]
@@ -103,7 +104,7 @@ const compareNumbers = pitfall(
       const isPlain = [left, right].every(({ type }) =>
         /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(type),
       )
-      if (sign !== '-' || !isPlain || node !== test || left.name === 'length') return []
+      if (sign !== '-' || !isPlain || !isSortable(left.name, context)) return []
       return [
         {
           node,
@@ -125,20 +126,36 @@ const compareNumbers = pitfall(
   ],
 )
 
+/** True if all values of a field are texts whose order is that of what they say: days and times. */
+const isSortable = (name: string | undefined, context: OperatorContext): boolean => {
+  const values = [
+    ...answerRoots(context)
+      .flatMap((root) => objectsIn(root))
+      .map(({ value }) => value[name ?? '']),
+    ...context.sources
+      .flatMap((each) => each.ofType('ObjectProperty'))
+      .filter((each) => each.child('key')?.name === name)
+      .flatMap((each) => each.child('value')?.raw['value'] ?? []),
+  ].filter((value) => value !== undefined)
+  return (
+    values.length > 0 && values.every((value) => /^(?:\d{4}-\d\d|\d\d:\d\d)/.test(String(value)))
+  )
+}
+
 interface Comparator {
   readonly node: SyntaxNode
   /** What the function returns for two items. */
   readonly returned: SyntaxNode
   readonly params: readonly [left: string, right: string]
+  /** Number of lists that are sorted by it. */
+  readonly uses: number
 }
 
 /** Functions of a file that lists of the project are sorted by. */
 const comparatorsIn = (source: ParsedSource, sources: readonly ParsedSource[]): Comparator[] => {
-  const names = new Set(
-    sources
-      .flatMap((each) => methodCalls(each, SORTS))
-      .flatMap(({ node }) => node.args[0]?.name ?? []),
-  )
+  const names = sources
+    .flatMap((each) => methodCalls(each, SORTS))
+    .flatMap(({ node }) => node.args[0]?.name ?? [])
   return source
     .filter((node) => node.isFunction)
     .flatMap((node): Comparator[] => {
@@ -148,8 +165,8 @@ const comparatorsIn = (source: ParsedSource, sources: readonly ParsedSource[]): 
         node.parent?.child('id') ??
         node.parent?.child('key')
       )?.name
-      const isSorting =
-        SORTS.test(node.parent?.callee?.name ?? '') || (name !== undefined && names.has(name))
+      const isInline = SORTS.test(node.parent?.callee?.name ?? '')
+      const uses = isInline ? 1 : names.filter((each) => each === name).length
       const [left, right, ...others] = node.children('params').map((param) => param.name)
       const body = node.child('body')
       const [first, ...rest] = body?.type === 'BlockStatement' ? body.children('body') : []
@@ -159,8 +176,8 @@ const comparatorsIn = (source: ParsedSource, sources: readonly ParsedSource[]): 
           : rest.length === 0
             ? first?.child('argument')
             : undefined
-      if (!isSorting || left === undefined || right === undefined || others.length > 0) return []
-      return returned === undefined ? [] : [{ node, returned, params: [left, right] }]
+      if (uses === 0 || left === undefined || right === undefined || others.length > 0) return []
+      return returned === undefined ? [] : [{ node, returned, params: [left, right], uses }]
     })
 }
 
@@ -185,7 +202,8 @@ const reverseOrder = pitfall(
   'reverse-order',
   'The list may be sorted in the wrong direction, and the code uses its first items.',
   (source, { sources }) =>
-    comparatorsIn(source, sources).flatMap(({ node, returned, params: [left, right] }) => {
+    comparatorsIn(source, sources).flatMap(({ node, returned, params: [left, right], uses }) => {
+      if (uses > 1 || /^[<>]=?$/.test(String(returned.raw['operator']))) return []
       const swapped = returned.text.replaceAll(
         /[\p{L}_$][\p{L}\p{N}_$]*/gu,
         (word, at: number, text: string) =>
@@ -758,8 +776,17 @@ const wholeCacheKey = pitfall(
         return []
       if (!CACHES.test(node.callee?.text ?? '') || all!.length === 0) return []
       if (some!.length >= all!.length && isWholeKey(keyOf.child('body'), some!)) return []
-      const args = `...args${source.isTyped ? ': any[]' : ''}`
-      return [{ node: keyOf, edit: keyOf.replace(`(${args}) => JSON.stringify(args)`), title }]
+      const body = keyOf.child('body')!
+      const texts = some!.map(({ text }) => text)
+      const isKept = some!.length < all!.length && body.type !== 'BlockStatement'
+      const [rest, args] = ['others', 'args'].map(
+        (name) => `...${name}${source.isTyped ? ': any[]' : ''}`,
+      )
+      // What the key makes the same stays so.
+      const whole = isKept
+        ? `(${[...texts, rest].join(', ')}) => JSON.stringify([${body.text}, ...others])`
+        : `(${args}) => JSON.stringify(args)`
+      return [{ node: keyOf, edit: keyOf.replace(whole), title }]
     })
     // `const keyOf = (city, unit) => city`
     const named = source
@@ -772,7 +799,7 @@ const wholeCacheKey = pitfall(
         const params = paramNames(node)
         if (!/key/i.test(name) || key === undefined || rest.length > 0) return []
         if (params.includes('') || isWholeKey(key, node.children('params'))) return []
-        return [{ node: key, edit: key.replace(`JSON.stringify([${params.join(', ')}])`), title }]
+        return [{ node: key, edit: key.replace(wholeKey(key, params)), title }]
       })
     const written = uses
       .filter(({ isWrite }) => isWrite)
@@ -787,8 +814,7 @@ const wholeCacheKey = pitfall(
           ?.child('init')
         const used: string[] = (init ?? key).text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []
         const args = rest?.child('argument')?.text
-        const whole =
-          args === undefined ? `JSON.stringify([${params.join(', ')}])` : `JSON.stringify(${args})`
+        const whole = args === undefined ? wholeKey(init ?? key, params) : `JSON.stringify(${args})`
         const isPart =
           args === undefined
             ? params.some((name) => used.includes(name)) &&
@@ -809,6 +835,13 @@ const wholeCacheKey = pitfall(
     return [...written, ...keyFunctions, ...named]
   },
 )
+
+/** A key with the parameters that another key leaves out; with all of them if it has a part of each. */
+const wholeKey = ({ text }: SyntaxNode, params: readonly string[]): string => {
+  const others = params.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
+  const parts = others.length > 0 && others.length < params.length ? [text, ...others] : params
+  return `JSON.stringify([${parts.join(', ')}])`
+}
 
 /** Names of functions that store what another one returns. */
 const CACHES = /cache|memo|once|store|remember/i

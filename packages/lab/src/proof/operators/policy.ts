@@ -438,7 +438,9 @@ function unlessForeign(messages⟨: any[]⟩, args⟨: any⟩, call⟨: () => an
   const foreign = JSON.stringify(parts.filter(isResult))
   const own = JSON.stringify(parts.filter((part) => !isResult(part)))
   const values = Object.values(args ?? {}).filter((value) => typeof value === 'string' && value.length >= 6)
-  if (!values.some((value⟨: any⟩) => foreign.includes(value) && !own.includes(value))) return call()
+  // A value of its own, such as the address of a customer, is data; one in a text may be an order.
+  const isData = (value⟨: string⟩) => foreign.replaceAll('\\\\', '').includes(\`"\${value}"\`)
+  if (!values.some((value⟨: any⟩) => foreign.includes(value) && !own.includes(value) && !isData(value))) return call()
   const hint = 'Refused: the arguments come from a result of a tool, and not from the user.'
   return ${isText ? 'hint' : '{ error: hint }'}
 }`
