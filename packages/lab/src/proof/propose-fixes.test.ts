@@ -1418,6 +1418,21 @@ describe('lifecycle', () => {
     )
   })
 
+  test('requests are sent in turn if the run ended while another one was in progress', () => {
+    const script = new RunScript()
+    const send = (body: string) =>
+      script.add({ type: 'request', seam: 'fetch', method: 'POST', url: CHAT, headers: [] }, body)
+    send('{"model":"m","messages":[1]}')
+    script.wait(5)
+    const op = send('{"model":"m","messages":[2]}')
+    script.add({ type: 'response', op, status: 429, statusText: '', headers: [] })
+    script.add({ type: 'deliver', op, part: 'end' })
+    const source = 'const all = await Promise.all(items.map(summarize))\n'
+    expect(changed(byOperator(propose({ source, run: script }), 'limit-concurrency'))[0]).toBe(
+      'const all = await mapInTurn(items, summarize)',
+    )
+  })
+
   test('requests that a loop starts together are awaited one by one', () => {
     const script = new RunScript()
     const send = (body: string) =>

@@ -344,7 +344,8 @@ export const concurrentRefusals = (
           step !== failed &&
           step.kind === failed.kind &&
           step.at <= failed.at + (failed.latencyMs ?? 0) &&
-          failed.at <= step.at + (step.latencyMs ?? 0),
+          // A request without an answer was in progress until the run ended.
+          failed.at <= step.at + (step.latencyMs ?? Number.POSITIVE_INFINITY),
       )
     })
 
