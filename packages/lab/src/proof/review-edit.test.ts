@@ -55,8 +55,10 @@ describe('a change loses data with', () => {
 
 test.each([
   ['alias-label', 'VALUE_NAMED'],
+  ['guard-rule', 'CALLS_DENIED'],
   ['model-fallback', 'MODEL_REPLACED'],
   ['strip-injected-text', 'TEXT_REMOVED'],
+  ['missing-await+alias-label', 'VALUE_NAMED'],
 ])('the rule %s always brings a loss', (operator, code) => {
   const candidate = { ...change('use(a)', 'use(without(a))', { author: 'rule' }), operator }
   expect(reviewEdit(candidate, context()).losses).toEqual([{ code, at: 'agent.mjs', text: 't' }])

@@ -239,14 +239,11 @@ const messageOrder = operator(
     if (order === undefined && !ORDER_ERROR.test(String(message))) {
       const isSystem = FIRST_IS_SYSTEM.test(String(message))
       return conversations(source, symptom, context, CONVERSATIONS).map((node) => {
-        const helper = isSystem
-          ? SYSTEM_FIRST
-          : node.child('key')?.name === 'contents'
-            ? USER_FIRST_IN_PARTS
-            : USER_FIRST
+        const hasParts = node.child('key')?.name === 'contents'
+        const opening = hasParts ? USER_FIRST_IN_PARTS : USER_FIRST
         return {
           node,
-          edit: source.editWith(helper, (name) =>
+          edit: source.editWith(isSystem ? SYSTEM_FIRST : opening, (name) =>
             node.replace(`${node.child('key')!.text}: ${name}(${node.child('value')!.text})`),
           ),
           title: isSystem

@@ -286,17 +286,13 @@ const nextDays = pitfall(
       if (sum?.raw['operator'] !== '+' || date === undefined || days === undefined) return []
       const [, plain] =
         /^(?:\+|Number\()?\s*([\w$.]+?)(?:\.(?:getTime|valueOf)\(\))?\)?$/.exec(date.text) ?? []
-      const count =
-        numbersOf(days)[0] === DAY_MS
-          ? '1'
-          : days.raw['operator'] === '*'
-            ? [
-                [days.child('left')!, days.child('right')!],
-                [days.child('right')!, days.child('left')!],
-              ].find(([, ms]) => numbersOf(ms)[0] === DAY_MS)?.[0]?.text
-            : undefined
-      if (plain === undefined || count === undefined || /^\d/.test(plain)) return []
-      const edit = source.editWith(PLUS_DAYS, (name) => node.replace(`${name}(${plain}, ${count})`))
+      const factors = [days.child('left'), days.child('right')]
+      const at = factors.findIndex((each) => numbersOf(each)[0] === DAY_MS)
+      const isProduct = days.raw['operator'] === '*' && at >= 0
+      const count = isProduct ? factors[1 - at]?.text : undefined
+      const whole = numbersOf(days)[0] === DAY_MS ? '1' : count
+      if (plain === undefined || whole === undefined || /^\d/.test(plain)) return []
+      const edit = source.editWith(PLUS_DAYS, (name) => node.replace(`${name}(${plain}, ${whole})`))
       return [{ node, edit, title: 'Add days, not hours' }]
     }),
 )

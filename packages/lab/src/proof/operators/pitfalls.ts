@@ -170,12 +170,8 @@ const comparatorsIn = (source: ParsedSource, sources: readonly ParsedSource[]): 
       const [left, right, ...others] = node.children('params').map((param) => param.name)
       const body = node.child('body')
       const [first, ...rest] = body?.type === 'BlockStatement' ? body.children('body') : []
-      const returned =
-        body?.type !== 'BlockStatement'
-          ? body
-          : rest.length === 0
-            ? first?.child('argument')
-            : undefined
+      const only = rest.length === 0 ? first?.child('argument') : undefined
+      const returned = body?.type === 'BlockStatement' ? only : body
       if (uses === 0 || left === undefined || right === undefined || others.length > 0) return []
       return returned === undefined ? [] : [{ node, returned, params: [left, right], uses }]
     })
@@ -369,73 +365,74 @@ const flushLast = pitfall(
           return [{ node, name, value, statement }]
         })
       return resets.flatMap(({ node, name, value, statement }): Proposal[] => {
-        const title = `Add the last \`${name}\` after the loop`
-        const statements = statement.parent?.children('body') ?? []
-        const uses = (each: SyntaxNode): boolean => new RegExp(`\\b${name}\\b`).test(each.text)
-        const [at, before] = [
-          statements.indexOf(statement),
-          statements.slice(0, statements.indexOf(statement)),
-        ]
-        // `rest = lines.pop()`, where another statement does something with the lines.
-        const lines = lastOf(value)
-        const isName = (each: SyntaxNode): boolean =>
-          each.type === 'Identifier' && each.name === lines
-        const handsLines = statements.find(
-          (each) =>
-            lines !== undefined &&
-            each !== statement &&
-            each.type !== 'VariableDeclaration' &&
-            source.filter((one) => isName(one) && each.isAround(one.start)).length > 0,
-        )
-        // `rest = rest.slice(end + 1)` after something was done with `rest.slice(0, end)`.
-        const isCut =
-          /^(?:slice|substring)$/.test(value.callee?.name ?? '') &&
-          value.callee?.object?.name === name &&
-          value.args.length === 1
-        const heads = !isCut
-          ? []
-          : source
-              .ofType('CallExpression')
-              .filter(
-                ({ start, callee, args }) =>
-                  before.some((each) => each.isAround(start)) &&
-                  callee?.text === value.callee?.text &&
-                  args[0]?.text === '0',
-              )
-        const isReset = !uses(value) && lines === undefined
-        const hands = isReset ? before.findLast(uses) : isCut ? before.find(uses) : handsLines
-        if (hands === undefined) return []
-        const kept = isCut
-          ? statements.slice(statements.indexOf(hands)).filter((each) => each !== statement)
-          : [hands]
+        const handing = handingOn(name, value, statement)
+        if (handing === undefined || handing.statements.some(jumps)) return []
+        const { statements, replaced } = handing
         const declared = source
           .ofType('VariableDeclarator')
-          .filter((one) => inLoop(one) && !kept.some((each) => each.isAround(one.start)))
+          .filter((one) => inLoop(one) && !statements.some((each) => each.isAround(one.start)))
           .flatMap((one) => one.child('id')!.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
-        const replaced = isCut
-          ? heads.map((each) => ({ ...rangeOf(each), text: name }))
-          : lines === undefined
-            ? []
-            : source
-                .filter((one) => isName(one) && hands.isAround(one.start))
-                .map((each) => ({ ...rangeOf(allButLast(each) ?? each), text: `[${name}]` }))
-        if (isCut && (heads.length !== 1 || kept.length > 3)) return []
-        const texts = kept.map((each) => textWith(each, replaced))
-        const text =
-          texts.length === 1 && kept[0]!.type !== 'VariableDeclaration'
-            ? texts[0]!
-            : `{ ${texts.join('; ')} }`
+        const texts = statements.map((each) => textWith(each, replaced))
+        const isOne = texts.length === 1 && statements[0]!.type !== 'VariableDeclaration'
+        const text = isOne ? texts[0]! : `{ ${texts.join('; ')} }`
         if (declared.some((one) => new RegExp(`\\b${one}\\b`).test(text))) return []
-        if (at < 0 || kept.some(jumps)) return []
-        const isObject = value.type === 'ObjectExpression' || value.type === 'NewExpression'
         const isNumber = value.type === 'NumericLiteral' && node.child('left')!.name === name
         const size = isNumber ? `${name} !== 0` : `${name}.length > 0`
-        const isFull = isObject ? name : size
-        const edit = source.edit().insert(loop.end, `\n${loop.indent}if (${isFull}) ${text}`)
-        return [{ node: hands, edit, title }]
+        const isObject = value.type === 'ObjectExpression' || value.type === 'NewExpression'
+        const edit = source
+          .edit()
+          .insert(loop.end, `\n${loop.indent}if (${isObject ? name : size}) ${text}`)
+        return [{ node: statements[0]!, edit, title: `Add the last \`${name}\` after the loop` }]
       })
     }),
 )
+
+interface HandingOn {
+  readonly statements: readonly SyntaxNode[]
+  /** Parts of them that are others for the last chunk. */
+  readonly replaced: readonly (TextRange & { readonly text: string })[]
+}
+
+/** The statements that hand on a full chunk before a variable gets the next one. */
+function handingOn(name: string, value: SyntaxNode, statement: SyntaxNode): HandingOn | undefined {
+  const { source } = statement
+  const siblings = statement.parent?.children('body') ?? []
+  const before = siblings.slice(0, Math.max(0, siblings.indexOf(statement)))
+  const uses = (each: SyntaxNode): boolean => new RegExp(`\\b${name}\\b`).test(each.text)
+  // `rest = lines.pop()`, where another statement does something with the lines.
+  const lines = lastOf(value)
+  if (lines !== undefined) {
+    const named = source.ofType('Identifier').filter((each) => each.name === lines)
+    const hands = siblings
+      .filter((each) => each !== statement && each.type !== 'VariableDeclaration')
+      .find((each) => named.some(({ start }) => each.isAround(start)))
+    return (
+      hands && {
+        statements: [hands],
+        replaced: named
+          .filter(({ start }) => hands.isAround(start))
+          .map((each) => ({ ...rangeOf(allButLast(each) ?? each), text: `[${name}]` })),
+      }
+    )
+  }
+  // `rest = rest.slice(end + 1)` after something was done with `rest.slice(0, end)`.
+  const { callee, args } = value
+  const isCut = /^(?:slice|substring)$/.test(callee?.name ?? '') && callee?.object?.name === name
+  if (isCut && args.length === 1) {
+    const heads = source
+      .ofType('CallExpression')
+      .filter((each) => each.callee?.text === callee?.text && each.args[0]?.text === '0')
+      .filter(({ start }) => before.some((each) => each.isAround(start)))
+    const statements = siblings.slice(siblings.findIndex(uses)).filter((each) => each !== statement)
+    return heads.length === 1 && statements.length <= CUT_STATEMENTS_MAX
+      ? { statements, replaced: heads.map((each) => ({ ...rangeOf(each), text: name })) }
+      : undefined
+  }
+  const hands = uses(value) ? undefined : before.findLast(uses)
+  return hands && { statements: [hands], replaced: [] }
+}
+
+const CUT_STATEMENTS_MAX = 3
 
 /** The list whose last item an expression takes: `lines.pop()`, `lines.at(-1)`, `lines[lines.length - 1]`. */
 const lastOf = (node: SyntaxNode): string | undefined => {
