@@ -1109,6 +1109,16 @@ describe('messages that the provider refuses for their order', () => {
     expect(order([system, question])).toEqual([system, question])
   })
 
+  test('begin with a user where joining them is not enough', () => {
+    const source =
+      '\nconst a = await client.chat.completions.create({ model, messages: history })\n'
+    const found = propose({ source, run: refused(400, 'roles must alternate user/assistant') })
+    expect(found.map((each) => changed(each)[0])).toEqual([
+      'const a = await client.chat.completions.create({ model, messages: joinTurns(history) })',
+      'const a = await client.chat.completions.create({ model, messages: userFirst(history) })',
+    ])
+  })
+
   test('are put in order, too, where a variable has the request', () => {
     const source =
       '\nconst request = { model, messages: history }\nconst a = await client.create(request)\n'

@@ -253,22 +253,20 @@ const messageOrder = operator(
       })
     }
     const isAlternating = /alternat/i.test(String(message)) && order === undefined
-    const [helper, title] = isAlternating
-      ? [JOIN_TURNS, 'Join messages of one role']
-      : order === 'result-without-call'
-        ? [WITHOUT_LOST_RESULTS, 'Leave out results of tools whose call is not in the conversation']
-        : [RESULTS_AFTER_CALLS, 'Put results of tools directly after their calls']
+    const kind = order === 'result-without-call' ? 'lost' : 'late'
     return [
       ...(isAlternating ? [] : movedNotes(source)),
       ...conversations(source, symptom, context, /^(?:messages|input)$/)
         .filter((node) => isConversation(node))
-        .map((node) => ({
-          node,
-          edit: source.editWith(helper, (name) =>
-            node.replace(`${node.child('key')!.text}: ${name}(${node.child('value')!.text})`),
-          ),
-          title,
-        })),
+        .flatMap((node) =>
+          REORDERED[isAlternating ? 'alternating' : kind].map(([helper, title]) => ({
+            node,
+            edit: source.editWith(helper, (name) =>
+              node.replace(`${node.child('key')!.text}: ${name}(${node.child('value')!.text})`),
+            ),
+            title,
+          })),
+        ),
     ]
   },
 )
@@ -404,6 +402,20 @@ function joinTurns(messages⟨: any[]⟩)⟨: any[]⟩ {
   }
   return turns
 }`
+
+/** Changes of a conversation by what is wrong with its order. */
+const REORDERED: Readonly<
+  Record<'alternating' | 'late' | 'lost', readonly (readonly [helper: string, title: string])[]>
+> = {
+  alternating: [
+    [JOIN_TURNS, 'Join messages of one role'],
+    [USER_FIRST, 'Begin the conversation with a message of the user'],
+  ],
+  late: [[RESULTS_AFTER_CALLS, 'Put results of tools directly after their calls']],
+  lost: [
+    [WITHOUT_LOST_RESULTS, 'Leave out results of tools whose call is not in the conversation'],
+  ],
+}
 
 // ── Text of others ──────────────────────────────────────────────────────────
 

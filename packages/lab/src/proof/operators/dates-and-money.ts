@@ -102,6 +102,7 @@ const dateOnly = pitfall(
         /^(?:Identifier|(?:Optional)?MemberExpression|CallExpression)$/.test(text?.type ?? '') &&
         !/Date\.now|getTime|Number\(|\.now\(/.test(text!.text),
     )
+    if (read.length === 0) return []
     const zones = sources.flatMap((each) =>
       each
         .ofType('ObjectProperty')
@@ -116,7 +117,7 @@ const dateOnly = pitfall(
     // Where the code names a zone, only those to the west show the day before.
     const isWest = (zone: SyntaxNode): boolean =>
       zone.type !== 'StringLiteral' || isBehindUtc(zone.name!)
-    if (read.length === 0 || !shown || (zones.length > 0 && !zones.some(isWest))) return []
+    if (!shown || (zones.length > 0 && !zones.some(isWest))) return []
     // Another time of day would change what is compared and counted.
     const isCounted = source
       .ofType('BinaryExpression')

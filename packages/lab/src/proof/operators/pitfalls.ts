@@ -46,84 +46,90 @@ const SORTS = /^(?:sort|toSorted)$/
 const compareNumbers = pitfall(
   'compare-numbers',
   'Without a comparator, lists are sorted as text: 100 comes before 25.',
-  (source, context) => [
-    ...methodCalls(source, SORTS)
-      .filter(({ node }) => node.args.length === 0)
-      .map(({ node }) => ({
-        node,
-        edit: source.editWith(BY_VALUE, (name) => source.edit().insert(node.end - 1, name)),
-        title: 'Sort numbers by value',
-      })),
-    ...methodCalls(source, /^localeCompare$/)
-      .filter(({ node }) => node.args.length === 1 && isInComparator(node, context.sources))
-      .map(({ node }) => ({
-        node,
-        edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
-        title: 'Compare the numbers in texts by value',
-      })),
-    // `a > b ? 1 : -1`, which compares texts by their characters.
-    ...source
-      .ofType('ConditionalExpression')
-      .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
-      .filter((node) => isInComparator(node, context.sources))
-      .filter((node) => /^-?1$/.test(node.child('consequent')!.text))
-      .filter((node) => /^-?1$|\?/.test(node.child('alternate')!.text))
-      .map((node) => {
-        const test = node.child('test')!
-        const [left, right] = [test.child('left')!, test.child('right')!].map(({ text }) => text)
-        const isDown =
-          String(test.raw['operator']).startsWith('<') === (node.child('consequent')!.text === '1')
-        return {
+  (source, context) => {
+    const comparators = comparatorsIn(source, context.sources)
+    return [
+      ...methodCalls(source, SORTS)
+        .filter(({ node }) => node.args.length === 0)
+        .map(({ node }) => ({
           node,
-          edit: source.editWith(BY_VALUE, (name) =>
-            node.replace(`${name}(${(isDown ? [right, left] : [left, right]).join(', ')})`),
-          ),
+          edit: source.editWith(BY_VALUE, (name) => source.edit().insert(node.end - 1, name)),
           title: 'Sort numbers by value',
+        })),
+      ...methodCalls(source, /^localeCompare$/)
+        .filter(({ node }) => node.args.length === 1 && isIn(comparators, node))
+        .map(({ node }) => ({
+          node,
+          edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
+          title: 'Compare the numbers in texts by value',
+        })),
+      // `a > b ? 1 : -1`, which compares texts by their characters.
+      ...source
+        .ofType('ConditionalExpression')
+        .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
+        .filter((node) => isIn(comparators, node))
+        .filter((node) => /^-?1$/.test(node.child('consequent')!.text))
+        .filter((node) => /^-?1$|\?/.test(node.child('alternate')!.text))
+        .map((node) => {
+          const test = node.child('test')!
+          const [left, right] = [test.child('left')!, test.child('right')!].map(({ text }) => text)
+          const isDown =
+            String(test.raw['operator']).startsWith('<') ===
+            (node.child('consequent')!.text === '1')
+          return {
+            node,
+            edit: source.editWith(BY_VALUE, (name) =>
+              node.replace(`${name}(${(isDown ? [right, left] : [left, right]).join(', ')})`),
+            ),
+            title: 'Sort numbers by value',
+          }
+        }),
+      ...comparators.flatMap(({ returned: node }): Proposal[] => {
+        // `a < b`, which never says that the first one comes first, and `a < b ? 1 : 0`.
+        const test = node.type === 'ConditionalExpression' ? node.child('test')! : node
+        const [left, right] = [test.child('left'), test.child('right')]
+        const sign = String(test.raw['operator'])
+        const results = [node.child('consequent')?.text, node.child('alternate')?.text]
+        const isHalf = results[0] === undefined || results.includes('0')
+        if (left === undefined || right === undefined) return []
+        if (/^[<>]=?$/.test(sign) && isHalf) {
+          const isDown = sign.startsWith('<') === !/^(?:-1|0|false)$/.test(results[0] ?? '')
+          const sides = (isDown ? [right, left] : [left, right]).map(({ text }) => text)
+          return [
+            {
+              node,
+              edit: source.editWith(BY_VALUE, (name) =>
+                node.replace(`${name}(${sides.join(', ')})`),
+              ),
+              title: 'Compare both ways',
+            },
+          ]
         }
-      }),
-    ...comparatorsIn(source, context.sources).flatMap(({ returned: node }): Proposal[] => {
-      // `a < b`, which never says that the first one comes first, and `a < b ? 1 : 0`.
-      const test = node.type === 'ConditionalExpression' ? node.child('test')! : node
-      const [left, right] = [test.child('left'), test.child('right')]
-      const sign = String(test.raw['operator'])
-      const results = [node.child('consequent')?.text, node.child('alternate')?.text]
-      const isHalf = results[0] === undefined || results.includes('0')
-      if (left === undefined || right === undefined) return []
-      if (/^[<>]=?$/.test(sign) && isHalf) {
-        const isDown = sign.startsWith('<') === !/^(?:-1|0|false)$/.test(results[0] ?? '')
-        const sides = (isDown ? [right, left] : [left, right]).map(({ text }) => text)
+        // `a.day - b.day`, which is `NaN` for texts.
+        const isPlain = [left, right].every(({ type }) =>
+          /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(type),
+        )
+        if (sign !== '-' || !isPlain || !isSortable(left.name, context)) return []
         return [
           {
             node,
-            edit: source.editWith(BY_VALUE, (name) => node.replace(`${name}(${sides.join(', ')})`)),
-            title: 'Compare both ways',
+            edit: source.editWith(BY_VALUE, (name) =>
+              node.replace(`${name}(${left.text}, ${right.text})`),
+            ),
+            title: 'Compare texts by value, too',
           },
         ]
-      }
-      // `a.day - b.day`, which is `NaN` for texts.
-      const isPlain = [left, right].every(({ type }) =>
-        /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(type),
-      )
-      if (sign !== '-' || !isPlain || !isSortable(left.name, context)) return []
-      return [
-        {
+      }),
+      // The sorted copy is lost.
+      ...methodCalls(source, /^(?:toSorted|toReversed)$/)
+        .filter(({ node }) => node.parent?.type === 'ExpressionStatement')
+        .map(({ node, method }) => ({
           node,
-          edit: source.editWith(BY_VALUE, (name) =>
-            node.replace(`${name}(${left.text}, ${right.text})`),
-          ),
-          title: 'Compare texts by value, too',
-        },
-      ]
-    }),
-    // The sorted copy is lost.
-    ...methodCalls(source, /^(?:toSorted|toReversed)$/)
-      .filter(({ node }) => node.parent?.type === 'ExpressionStatement')
-      .map(({ node, method }) => ({
-        node,
-        edit: node.callee!.child('property')!.replace(method === 'toSorted' ? 'sort' : 'reverse'),
-        title: 'Sort the list itself',
-      })),
-  ],
+          edit: node.callee!.child('property')!.replace(method === 'toSorted' ? 'sort' : 'reverse'),
+          title: 'Sort the list itself',
+        })),
+    ]
+  },
 )
 
 /** True if all values of a field are texts whose order is that of what they say: days and times. */
@@ -177,13 +183,10 @@ const comparatorsIn = (source: ParsedSource, sources: readonly ParsedSource[]): 
     })
 }
 
-/** True inside of the function that a list is sorted by. */
-const isInComparator = (
-  { around, source, start }: SyntaxNode,
-  sources: readonly ParsedSource[],
-): boolean =>
+/** True inside of a function that a list is sorted by. */
+const isIn = (comparators: readonly Comparator[], { around, start }: SyntaxNode): boolean =>
   around.some(({ callee, type }) => type === 'CallExpression' && SORTS.test(callee?.name ?? '')) ||
-  comparatorsIn(source, sources).some(({ node }) => node.isAround(start))
+  comparators.some(({ node }) => node.isAround(start))
 
 const BY_VALUE = `
 /** Compares numbers by value, and texts with numbers, such as versions, by these. */
