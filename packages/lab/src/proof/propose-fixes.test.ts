@@ -1095,18 +1095,30 @@ describe('messages that the provider refuses for their order', () => {
       { role: 'assistant', content: 'Hello!' },
       user('Hi'),
     ]
-    if (helper === 'systemFirst')
-      return expect(order([hello, system, question, system])).toEqual([
-        { role: 'system', content: 'Be brief.\n\nBe brief.' },
-        hello,
-        question,
-      ])
-    const opening =
-      name === 'contents'
-        ? { role: 'user', parts: [{ text: '(The conversation begins.)' }] }
-        : user('(The conversation begins.)')
-    expect(order([system, hello, question])).toEqual([system, opening, hello, question])
+    const first = { content: '(The conversation begins.)' }
+    const opening = {
+      role: 'user',
+      ...(name === 'contents' ? { parts: [{ text: first.content }] } : first),
+    }
+    const expected =
+      helper === 'systemFirst' ? [system, hello, question] : [system, opening, hello, question]
+    expect(order([system, hello, question])).toEqual(expected)
     expect(order([system, question])).toEqual([system, question])
+  })
+
+  test('begin with all instructions as one message', () => {
+    const source = '\nconst a = await client.create({ model, messages })\n'
+    const run = refused(400, 'System message must be at the beginning.')
+    const order = addedFunction(
+      byOperator(propose({ source, run }), 'message-order'),
+      'systemFirst',
+    )
+    const system = { role: 'system', content: 'Be brief.' }
+    expect(order([user('Hi'), system, user('Go'), system])).toEqual([
+      { role: 'system', content: 'Be brief.\n\nBe brief.' },
+      user('Hi'),
+      user('Go'),
+    ])
   })
 
   test('begin with a user where joining them is not enough', () => {

@@ -508,7 +508,7 @@ const lengthLimits = (source: ParsedSource): SyntaxNode[] => [
       .findLast(({ type }) => /^(?:While|If|For)Statement$/.test(type))
       ?.child('test')
     const isLength = test?.child('left')?.text === `${object.text}.length`
-    return isLength && /^>=?$/.test(String(test?.raw['operator'])) ? test!.child('right')! : []
+    return isLength && /^>=?$/.test(String(test?.raw['operator'])) ? test.child('right')! : []
   }),
 ]
 

@@ -67,7 +67,7 @@ const shorterMonth = pitfall(
         (/Month\(\)|\+/.test(month.text) || month.child('right')!.type !== 'NumericLiteral')
       const isDay =
         /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(day.type) ||
-        /Date\(\)$/.test(day.text)
+        day.text.endsWith('Date()')
       if (day.type === 'NumericLiteral') return monthEnds(day, month)
       if (!isMoved || !isDay) return []
       const last = `new Date(${year!.text}, ${month.text} + 1, 0).getDate()`
@@ -88,7 +88,7 @@ const monthEnds = (day: SyntaxNode, month: SyntaxNode): Proposal[] => {
   const edit = month.source.edit().insert(month.end, ' + 1')
   // Another day, such as 30, may be meant in longer months.
   if (value === 31) return [{ node: day, edit: edit.replace(day, '0'), title }]
-  return value === 0 && !/\+ 1$/.test(month.text) ? [{ node: day, edit, title }] : []
+  return value === 0 && !month.text.endsWith('+ 1') ? [{ node: day, edit, title }] : []
 }
 
 /** Text of dates without a time, which `Date` takes for midnight in UTC. */

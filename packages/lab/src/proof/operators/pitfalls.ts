@@ -144,7 +144,8 @@ const isSortable = (name: string | undefined, context: OperatorContext): boolean
       .flatMap((each) => each.child('value')?.raw['value'] ?? []),
   ].filter((value) => value !== undefined)
   return (
-    values.length > 0 && values.every((value) => /^(?:\d{4}-\d\d|\d\d:\d\d)/.test(String(value)))
+    values.length > 0 &&
+    values.every((value) => typeof value === 'string' && /^(?:\d{4}-\d\d|\d\d:\d\d)/.test(value))
   )
 }
 

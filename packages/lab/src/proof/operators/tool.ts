@@ -164,7 +164,7 @@ const unknownToolEdit = (
 const lookedUp = (node: SyntaxNode, known: string): string | undefined => {
   if (/^(?:Optional)?MemberExpression$/.test(node.type) && node.raw['computed'] === true) {
     const property = node.child('property')!
-    return /Literal$/.test(property.type)
+    return property.type.endsWith('Literal')
       ? undefined
       : `${property.text}, Object.keys(${node.object!.text})`
   }
