@@ -779,12 +779,12 @@ const wholeCacheKey = pitfall(
       if (some!.length >= all!.length && isWholeKey(keyOf.child('body'), some!)) return []
       const body = keyOf.child('body')!
       const texts = some!.map(({ text }) => text)
-      const isKept = some!.length < all!.length && body.type !== 'BlockStatement'
+      const leavesOut = some!.length < all!.length && body.type !== 'BlockStatement'
       const [rest, args] = ['others', 'args'].map(
         (name) => `...${name}${source.isTyped ? ': any[]' : ''}`,
       )
       // What the key makes the same stays so.
-      const whole = isKept
+      const whole = leavesOut
         ? `(${[...texts, rest].join(', ')}) => JSON.stringify([${body.text}, ...others])`
         : `(${args}) => JSON.stringify(args)`
       return [{ node: keyOf, edit: keyOf.replace(whole), title }]
