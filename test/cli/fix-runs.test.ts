@@ -120,11 +120,11 @@ test('a call that should not happen is denied by a rule of the guard, tried like
     'not:stdout:/mallory\\S+ done/',
     '--json',
   )
-  expect(fixed, fixed.stderr + fixed.stdout).toMatchObject({ code: 7 })
+  expect(fixed, fixed.stderr + fixed.stdout).toMatchObject({ code: 8 })
   const { result } = JSON.parse(fixed.stdout) as { result: FixResult }
   const rule = result.fixes.find(({ candidate }) => candidate.operator === 'guard-rule')
   expect(rule, JSON.stringify(rule)).toMatchObject({
-    verdict: { status: 'repairs', claim: 'this-run' },
+    verdict: { status: 'workaround', claim: 'this-run' },
     evidence: { isExact: true, corpus: { identical: 1, breaks: 0 } },
   })
 }, 600_000)

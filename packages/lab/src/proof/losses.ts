@@ -21,6 +21,8 @@ export type Loss =
   | { readonly code: 'MODEL_REPLACED'; readonly at: string; readonly text: string }
   /** Parts of a text are removed that a pattern finds; it misses other wordings. */
   | { readonly code: 'TEXT_REMOVED'; readonly at: string; readonly text: string }
+  /** A rule of a policy denies calls by what this run did; other runs may need them, or need more. */
+  | { readonly code: 'CALLS_DENIED'; readonly at: string; readonly text: string }
   /** The change suits this run, and may do the wrong thing for others. */
   | { readonly code: FitCode; readonly at: string; readonly text: string }
 

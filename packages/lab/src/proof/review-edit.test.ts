@@ -55,8 +55,10 @@ describe('a change loses data with', () => {
 
 test.each([
   ['alias-label', 'VALUE_NAMED'],
+  ['guard-rule', 'CALLS_DENIED'],
   ['model-fallback', 'MODEL_REPLACED'],
   ['strip-injected-text', 'TEXT_REMOVED'],
+  ['missing-await+alias-label', 'VALUE_NAMED'],
 ])('the rule %s always brings a loss', (operator, code) => {
   const candidate = { ...change('use(a)', 'use(without(a))', { author: 'rule' }), operator }
   expect(reviewEdit(candidate, context()).losses).toEqual([{ code, at: 'agent.mjs', text: 't' }])
@@ -67,6 +69,11 @@ describe('a change loses nothing with', () => {
     ['another source of the value', 'use(a.items)', 'use(a.items ?? a.data.items)'],
     ['optional access to one of two sources', 'use(a.x)', 'use(a?.x ?? b.x)'],
     ['a default that was there', 'use(a.x ?? [])', 'use((a.x ?? []).slice(1))'],
+    [
+      'a default of a choice that was there',
+      "use(a === undefined ? 'none' : read(a))",
+      "use(a === undefined ? 'none' : read(dayOf(a)))",
+    ],
     ['an error that is handled', 'run()', 'try { run() } catch (error) { report(error) }'],
     ['another comparison', 'if (a > 1) use(a)', 'if (a >= 1) use(a)'],
   ])('%s', (_what, before, after) => {

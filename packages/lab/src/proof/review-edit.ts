@@ -66,9 +66,13 @@ export function reviewEdit(candidate: FixCandidate, context: FixContext): EditRe
     losses: found
       .flatMap(({ losses }) => losses)
       .concat(
-        (LOSSES_OF_RULES[candidate.operator] ?? []).flatMap((code) =>
-          candidate.edits.map(({ path }) => ({ code, at: path, text: candidate.title })),
-        ),
+        // A combination of changes brings the losses of each.
+        candidate.operator
+          .split('+')
+          .flatMap((operator) => LOSSES_OF_RULES[operator] ?? [])
+          .flatMap((code) =>
+            candidate.edits.map(({ path }) => ({ code, at: path, text: candidate.title })),
+          ),
       ),
     literals: found.flatMap(({ literals }) => literals),
   }
@@ -76,9 +80,13 @@ export function reviewEdit(candidate: FixCandidate, context: FixContext): EditRe
 
 /** Losses that a rule brings whatever code it writes. */
 const LOSSES_OF_RULES: Readonly<
-  Record<string, readonly ('MODEL_REPLACED' | 'TEXT_REMOVED' | 'VALUE_NAMED')[] | undefined>
+  Record<
+    string,
+    readonly ('CALLS_DENIED' | 'MODEL_REPLACED' | 'TEXT_REMOVED' | 'VALUE_NAMED')[] | undefined
+  >
 > = {
   'alias-label': ['VALUE_NAMED'],
+  'guard-rule': ['CALLS_DENIED'],
   'model-fallback': ['MODEL_REPLACED'],
   'strip-injected-text': ['TEXT_REMOVED'],
 }

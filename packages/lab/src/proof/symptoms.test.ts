@@ -374,7 +374,7 @@ describe('a call that the user did not ask for', () => {
       expect.objectContaining({
         class: 'untrusted-text',
         step: '1',
-        facts: { tool: 'send_mail', action: 'send', sentence: sent },
+        facts: { tool: 'send_mail', action: 'send', argument: 'to', sentence: sent },
       }),
     )
   })

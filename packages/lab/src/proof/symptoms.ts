@@ -637,7 +637,10 @@ const isIdentifier = (value: string): boolean =>
 // ── Repetition ──────────────────────────────────────────────────────────────
 
 export const WRITING =
-  /(?:^|[_\-.]|\b)(?:create|send|add|book|pay|charge|refund|transfer|delete|remove|cancel|insert|update|write|post|put|submit|order|email|notify|issue|place|reserve|withdraw|deposit)/i
+  /(?:^|[_\-.]|\b)(?:create|send|add|append|book|pay|charge|refund|transfer|delete|remove|cancel|insert|update|write|save|post|publish|put|submit|order|email|notify|issue|place|reserve|withdraw|deposit|buy|purchase|grant|approve|close|subscribe|invite|reply|assign)/i
+
+export const isWriteName = (name: string): boolean =>
+  WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
 
 const REPEATED = 3
 
@@ -655,7 +658,7 @@ const repetitionSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
   for (const group of groups.values()) {
     const name = callName(group[0]!)
     const isHttp = group[0]!.step.kind === 'http'
-    const writes = isHttp || WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'))
+    const writes = isHttp || isWriteName(name)
     const done = group.filter(({ step }) => step.state === 'done')
     const lost = group.slice(0, -1).find(isAnswerLost)
     const isWriteTwice = writes && (done.length >= 2 || lost !== undefined)
@@ -672,7 +675,23 @@ const repetitionSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
     found.push(symptomAt(group.at(-1)!.step, 'repeated-call', confidence, evidence, facts))
   }
   const models = steps.filter(isAnswered)
-  return [...found, ...findCycle(models)]
+  return [...found, ...repeatedWrites(steps, models), ...findCycle(models)]
+}
+
+/** Writes that a model asked for twice, where the function that makes them was not recorded. */
+const repeatedWrites = (steps: readonly StepFacts[], models: readonly StepFacts[]): Symptom[] => {
+  const calls = models.flatMap(({ step, toolCalls }) =>
+    toolCalls
+      .filter(({ name }) => isWriteName(name))
+      .filter(({ name }) => steps.every((each) => each.step.toolName !== name))
+      .map(({ name, args }) => ({ step, name, key: name + stableStringify(asJson(args)) })),
+  )
+  const again = calls.filter(({ key }, at) => calls.findIndex((each) => each.key === key) < at)
+  return [...new Map(again.map((each) => [each.name, each])).values()].map(({ step, name }) => {
+    const evidence = `The model called ${name} again with the same arguments.`
+    const facts = { tool: name, writes: true, isHttp: false, isRetried: false }
+    return symptomAt(step, 'repeated-call', 'likely', evidence, facts)
+  })
 }
 
 const callName = ({ step, method, url = '' }: StepFacts): string =>
@@ -929,15 +948,20 @@ const untrustedSymptoms = (steps: readonly StepFacts[]): Symptom[] => {
     const sentence = sentenceWith(INJECTION, text)
     if (sentence === undefined) return []
     const next = steps.slice(at + 1).find((each) => each.step.kind === 'model')
-    const led = next?.toolCalls.find(({ name, args }) => {
-      const values = Object.values(recordOf(args)).filter((value) => typeof value === 'string')
-      const isCopied = (value: string): boolean =>
-        value.length >= 6 && sentence.toLowerCase().includes(value.toLowerCase())
-      return sentence.includes(name) || values.some(isCopied)
-    })
+    const copied = (args: unknown): string | undefined =>
+      Object.entries(recordOf(args)).find(
+        ([, value]) =>
+          typeof value === 'string' &&
+          value.length >= 6 &&
+          sentence.toLowerCase().includes(value.toLowerCase()),
+      )?.[0]
+    const led = next?.toolCalls.find(
+      ({ name, args }) => sentence.includes(name) || copied(args) !== undefined,
+    )
     if (led === undefined) return []
     const evidence = `Text in the result of step ${step.label} led to a call of ${led.name}: ${clip(sentence, 80)}`
-    return [symptomAt(step, 'untrusted-text', 'likely', evidence, { tool: led.name, sentence })]
+    const facts = { tool: led.name, sentence, ...defined({ argument: copied(led.args) }) }
+    return [symptomAt(step, 'untrusted-text', 'likely', evidence, facts)]
   })
   // Instructions inside of text that a user message or a tool result quotes.
   const { step, order } = steps.find((each) => each.order !== undefined) ?? {}
@@ -970,10 +994,9 @@ const foreignSymptoms = (steps: readonly StepFacts[], { trace }: SymptomContext)
         userText.toLowerCase(),
       )
       if (action === '' || own.includes(action)) return []
-      const values = Object.values(recordOf(args)).filter(
-        (value) => typeof value === 'string' && value.length >= TRACED_LENGTH_MIN,
-      ) as string[]
-      for (const value of values.filter((each) => !own.includes(each.toLowerCase()))) {
+      for (const [argument, value] of Object.entries(recordOf(args))) {
+        if (typeof value !== 'string' || value.length < TRACED_LENGTH_MIN) continue
+        if (own.includes(value.toLowerCase())) continue
         // Results of functions that were not wrapped are found in the request with them.
         const origin = trace(value).find(
           ({ direction, seq, step: label, source, excerpt, via }) =>
@@ -988,9 +1011,8 @@ const foreignSymptoms = (steps: readonly StepFacts[], { trace }: SymptomContext)
         const { step: label = origin.step, tool: from = origin.name } = origin.via ?? {}
         const source = steps.find((each) => each.step.label === label)?.step ?? step
         const evidence = `The user did not ask for ${name}; text of ${from} did: ${clip(sentence, 80)}`
-        return [
-          symptomAt(source, 'untrusted-text', 'likely', evidence, { tool: name, sentence, action }),
-        ]
+        const facts = { tool: name, sentence, action, argument }
+        return [symptomAt(source, 'untrusted-text', 'likely', evidence, facts)]
       }
       return []
     }),

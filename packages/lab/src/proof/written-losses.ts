@@ -29,7 +29,7 @@ export function writtenLosses(
       ...found((source) => source.ofType('LogicalExpression').filter(guardsAccess)).filter((node) =>
         wasWritten(node.child('right')!, old),
       ),
-      ...found(choices),
+      ...found(choices, caseOf),
       ...found(defaultProperties),
       ...found((source) => source.ofType('IfStatement').filter(assignsConstant)),
     ]),
@@ -338,6 +338,13 @@ const choices = (source: ParsedSource): SyntaxNode[] =>
       (isConstant(consequent) && uses(alternate, missing))
     )
   })
+
+/** The condition of a choice and its constant, which the old code may have with another value. */
+const caseOf = (node: SyntaxNode): string => {
+  const [consequent, alternate] = [node.child('consequent')!, node.child('alternate')!]
+  const constant = isConstant(consequent) ? consequent : alternate
+  return `${node.child('test')!.text} ${constant.text}`
+}
 
 const uses = (node: SyntaxNode, paths: readonly string[]): boolean =>
   paths.some((path) => compact(node.text).includes(path))

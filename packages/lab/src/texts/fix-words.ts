@@ -41,6 +41,8 @@ export function lossText(loss: Loss): string {
       return `another model answers at ${loss.at}, which may answer worse: ${loss.text}`
     case 'TEXT_REMOVED':
       return `it removes sentences that a pattern finds, and misses other wordings, at ${loss.at}`
+    case 'CALLS_DENIED':
+      return `it denies calls that other runs may need, and may miss similar ones, at ${loss.at}`
     case 'ITEMS_SKIPPED':
       return `data is skipped at ${at(loss.at, loss.text)}`
     case 'VALUE_NAMED':

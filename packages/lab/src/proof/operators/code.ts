@@ -447,7 +447,9 @@ const labelled = (
   for (const { callee, args } of source.ofType('CallExpression')) {
     const list = callee?.object
     if (list === undefined) continue
-    if (callee?.name === 'includes') add(args[0], textsOf(elementsOf(list)))
+    if (/^(?:includes|indexOf)$/.test(callee?.name ?? ''))
+      add(args[0], textsOf(elementsOf(list, sources)))
+    if (callee?.name === 'startsWith') add(list, textsOf(args.slice(0, 1)))
     if (/^(?:get|has|hasOwn)$/.test(callee?.name ?? ''))
       add(args.at(-1), keysOf(args.length === 2 ? args[0]! : list, sources))
   }
@@ -464,26 +466,50 @@ const labelled = (
   })
 }
 
-const declaredAs = (node: SyntaxNode, sources: readonly ParsedSource[]): SyntaxNode | undefined =>
-  node.type === 'Identifier'
-    ? sources
-        .flatMap((source) => source.ofType('VariableDeclarator'))
-        .find((each) => each.child('id')?.name === node.name)
-        ?.child('init')
-    : node
+const declaredAs = (node: SyntaxNode, sources: readonly ParsedSource[]): SyntaxNode | undefined => {
+  if (/^(?:TSAs|TSSatisfies)Expression$/.test(node.type) || node.callee?.text === 'Object.freeze')
+    return declaredAs(node.child('expression') ?? node.args[0] ?? node, sources)
+  if (node.type !== 'Identifier') return node
+  const init = sources
+    .flatMap((source) => source.ofType('VariableDeclarator'))
+    .find((each) => each.child('id')?.name === node.name)
+    ?.child('init')
+  if (init === undefined) return importedJson(node, sources)
+  // `JSON.parse(readFileSync('prices.json', 'utf8'))`
+  const [, file] =
+    /^JSON\.parse\([^]*?['"`](?:[^'"`]*\/)?([^'"`/]+\.json)['"`]/.exec(init.text) ?? []
+  return file === undefined ? declaredAs(init, []) : jsonOf(file, sources)
+}
 
-const elementsOf = (list: SyntaxNode): SyntaxNode[] =>
-  declaredAs(list, [list.source])?.children('elements') ?? []
+/** The content of a file that a default import names: `import prices from './prices.json'`. */
+const importedJson = (
+  { source, name }: SyntaxNode,
+  sources: readonly ParsedSource[],
+): SyntaxNode | undefined => {
+  const imported = source
+    .ofType('ImportDeclaration')
+    .find((each) => each.children('specifiers').some((one) => one.child('local')?.name === name))
+  const file = /[^/]+\.json$/.exec(imported?.child('source')?.name ?? '')?.[0]
+  return file === undefined ? undefined : jsonOf(file, sources)
+}
+
+const jsonOf = (file: string, sources: readonly ParsedSource[]): SyntaxNode | undefined =>
+  sources.find(({ path }) => path === file || path.endsWith(`/${file}`))?.program
+
+const elementsOf = (list: SyntaxNode, sources: readonly ParsedSource[]): SyntaxNode[] =>
+  declaredAs(list, sources)?.children('elements') ?? []
 
 /** Keys of an object literal or a `Map` of pairs. */
 const keysOf = (object: SyntaxNode, sources: readonly ParsedSource[]): string[] => {
   const init = declaredAs(object, sources)
   if (init?.type === 'ObjectExpression') return init.propertyNames.filter((name) => name !== '')
   if (!/^(?:Map|Set)$/.test(init?.callee?.text ?? '')) return []
-  return init!.args.flatMap(elementsOf).flatMap((each) => {
-    const [key = each] = each.children('elements')
-    return key.type === 'StringLiteral' ? [key.name!] : []
-  })
+  return init!.args
+    .flatMap((each) => elementsOf(each, sources))
+    .flatMap((each) => {
+      const [key = each] = each.children('elements')
+      return key.type === 'StringLiteral' ? [key.name!] : []
+    })
 }
 
 /** Texts that objects of the project have in a field of this name. */

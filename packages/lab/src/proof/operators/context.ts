@@ -1,6 +1,7 @@
 import { findSite, type ParsedSource, type SyntaxNode } from '../source-text.js'
 import { INJECTION, type Symptom } from '../symptoms.js'
 import {
+  numericSettings,
   operator,
   type Operator,
   type OperatorContext,
@@ -8,6 +9,7 @@ import {
   type Proposal,
   symptomsOf,
 } from './operator.js'
+import { methodCalls } from './pitfalls.js'
 import { statementAround, toolAnswers } from './tool-loop.js'
 
 /** Share of the window for the request. The rest is for the answer and estimation errors. */
@@ -28,7 +30,7 @@ const truncateContext = operator(
         { helper: FIT_MESSAGES, title: 'Leave out the oldest messages' },
         { helper: CLIP_TEXTS, title: 'Shorten long texts' },
       ]
-        .filter(({ helper }) => helper === CLIP_TEXTS || node.child('key')?.name === 'messages')
+        .filter(({ helper }) => helper === CLIP_TEXTS || isConversation(node))
         .map(({ helper, title }) => ({
           node,
           edit: source.editWith(helper, (name) => {
@@ -40,6 +42,18 @@ const truncateContext = operator(
         })),
     ),
 )
+
+/** A list of messages, rather than a text. */
+const isConversation = (node: SyntaxNode): boolean => {
+  const name = node.child('key')?.name ?? ''
+  const value = node.child('value')
+  return (
+    name === 'messages' ||
+    (/^(?:input|contents)$/.test(name) &&
+      (value?.type === 'ArrayExpression' ||
+        /messages|history|items|turns|conversation/i.test(value?.text ?? '')))
+  )
+}
 
 /** Fields of requests to models that grow with what the agent reads. */
 const PROMPTS = /^(?:messages|input|prompt|contents)$/
@@ -81,16 +95,18 @@ const conversations = (
   names = /^messages$/,
 ): SyntaxNode[] => {
   const at = findSite(sources, site)
-  return source
-    .ofType('ObjectExpression')
-    .filter(
-      (node) =>
-        at?.source !== source ||
-        node.isAround(at.offset) ||
-        node.around.some((each) => each.type === 'CallExpression' && each.isAround(at.offset)),
-    )
-    .flatMap((node) => node.children('properties'))
-    .filter((each) => each.type === 'ObjectProperty' && names.test(each.child('key')?.name ?? ''))
+  const all = source
+    .ofType('ObjectProperty')
+    .filter((each) => names.test(each.child('key')?.name ?? ''))
+    .filter((each) => each.parent?.type === 'ObjectExpression')
+  if (at?.source !== source) return all
+  const sent = all.filter(({ around }) =>
+    around.some(
+      (each) => /^(?:Object|Call)Expression$/.test(each.type) && each.isAround(at.offset),
+    ),
+  )
+  // The request may be built in a variable before it is sent.
+  return sent.length > 0 ? sent : all
 }
 
 const FIT_MESSAGES = `
@@ -194,6 +210,14 @@ function withSystemInstruction(request⟨: any⟩, field⟨: string⟩)⟨: any�
 const ORDER_ERROR =
   /tool_calls?\b|tool_use|tool_result|tool messages?\b|role ['"`]?tool\b|function (?:call|response)|roles? must alternate|must alternate/i
 
+/** What providers say about a conversation that the assistant begins. */
+const FIRST_IS_USER =
+  /first (?:non-system )?(?:message|content|turn)\b.{0,60}\buser\b|(?:start|begin)s? with (?:a |the )?['"`]?(?:role ['"`]?)?user\b|must be (?:a |from the )?user (?:message|turn).{0,20}first/i
+
+/** What providers say about instructions that follow other messages. */
+const FIRST_IS_SYSTEM =
+  /system (?:message|role|prompt)s?\b.{0,60}\b(?:first|begin\w*|start)\b|only .{0,30}first message .{0,30}system/i
+
 /** Puts messages in the order that the provider requires. */
 const messageOrder = operator(
   'message-order',
@@ -204,26 +228,45 @@ const messageOrder = operator(
         ({ facts }) =>
           facts['isRejected'] === true &&
           (facts['order'] !== undefined ||
-            (facts['isModel'] === true && ORDER_ERROR.test(String(facts['message'])))),
+            (facts['isModel'] === true &&
+              [ORDER_ERROR, FIRST_IS_USER, FIRST_IS_SYSTEM].some((each) =>
+                each.test(String(facts['message'])),
+              ))),
       )
       .slice(0, 1),
   (source, symptom, context) => {
     const { order, message } = symptom.facts
+    if (order === undefined && !ORDER_ERROR.test(String(message))) {
+      const isSystem = FIRST_IS_SYSTEM.test(String(message))
+      return conversations(source, symptom, context, CONVERSATIONS).map((node) => {
+        const hasParts = node.child('key')?.name === 'contents'
+        const opening = hasParts ? USER_FIRST_IN_PARTS : USER_FIRST
+        return {
+          node,
+          edit: source.editWith(isSystem ? SYSTEM_FIRST : opening, (name) =>
+            node.replace(`${node.child('key')!.text}: ${name}(${node.child('value')!.text})`),
+          ),
+          title: isSystem
+            ? 'Send instructions before the other messages'
+            : 'Begin the conversation with a message of the user',
+        }
+      })
+    }
     const isAlternating = /alternat/i.test(String(message)) && order === undefined
-    const [helper, title] = isAlternating
-      ? [JOIN_TURNS, 'Join messages of one role']
-      : order === 'result-without-call'
-        ? [WITHOUT_LOST_RESULTS, 'Leave out results of tools whose call is not in the conversation']
-        : [RESULTS_AFTER_CALLS, 'Put results of tools directly after their calls']
+    const kind = order === 'result-without-call' ? 'lost' : 'late'
     return [
       ...(isAlternating ? [] : movedNotes(source)),
-      ...conversations(source, symptom, context).map((node) => ({
-        node,
-        edit: source.editWith(helper, (name) =>
-          node.replace(`messages: ${name}(${node.child('value')!.text})`),
+      ...conversations(source, symptom, context, /^(?:messages|input)$/)
+        .filter((node) => isConversation(node))
+        .flatMap((node) =>
+          REORDERED[isAlternating ? 'alternating' : kind].map(([helper, title]) => ({
+            node,
+            edit: source.editWith(helper, (name) =>
+              node.replace(`${node.child('key')!.text}: ${name}(${node.child('value')!.text})`),
+            ),
+            title,
+          })),
         ),
-        title,
-      })),
     ]
   },
 )
@@ -300,6 +343,30 @@ function resultsAfterCalls(messages⟨: any[]⟩)⟨: any[]⟩ {
   return ordered
 }`
 
+const CONVERSATIONS = /^(?:messages|input|contents)$/
+
+const userFirst = (name: string, content: string): string => `
+/** Adds a message of the user before a conversation that the assistant begins. */
+function ${name}(messages⟨: any⟩)⟨: any⟩ {
+  const at = messages.findIndex(({ role }⟨: any⟩) => role !== 'system' && role !== 'developer')
+  if (at < 0 || messages[at].role === 'user') return messages
+  return [...messages.slice(0, at), { role: 'user', ${content} }, ...messages.slice(at)]
+}`
+/** Providers refuse an empty text. */
+const OPENING = "'(The conversation begins.)'"
+const USER_FIRST = userFirst('userFirst', `content: ${OPENING}`)
+const USER_FIRST_IN_PARTS = userFirst('userFirst', `parts: [{ text: ${OPENING} }]`)
+
+const SYSTEM_FIRST = `
+/** Puts instructions, as one message, before the other messages. */
+function systemFirst(messages⟨: any⟩)⟨: any⟩ {
+  const isSystem = ({ role }⟨: any⟩) => role === 'system' || role === 'developer'
+  const [first, ...others] = messages.filter(isSystem)
+  if (first === undefined) return messages
+  const content = [first, ...others].map((message) => message.content).join('\\n\\n')
+  return [{ ...first, content }, ...messages.filter((message⟨: any⟩) => !isSystem(message))]
+}`
+
 const WITHOUT_LOST_RESULTS = `
 /** Leaves out results of tools whose call was left out before. */
 function withoutLostResults(messages⟨: any[]⟩)⟨: any[]⟩ {
@@ -308,11 +375,13 @@ function withoutLostResults(messages⟨: any[]⟩)⟨: any[]⟩ {
     messages.flatMap((message) => [
       ...(message.tool_calls ?? []).map(({ id }⟨: any⟩) => id),
       ...blocks(message).map(({ id }⟨: any⟩) => id),
+      ...(message.type === 'function_call' ? [message.call_id] : []),
     ]),
   )
   return messages.filter(
     (message) =>
       (message.role !== 'tool' || called.has(message.tool_call_id)) &&
+      (message.type !== 'function_call_output' || called.has(message.call_id)) &&
       !blocks(message).some(({ type, tool_use_id: id }⟨: any⟩) => type === 'tool_result' && !called.has(id)),
   )
 }`
@@ -323,13 +392,30 @@ function joinTurns(messages⟨: any[]⟩)⟨: any[]⟩ {
   const turns⟨: any[]⟩ = []
   for (const message of messages) {
     const last = turns.at(-1)
-    const isJoinable =
-      last?.role === message.role && [last.content, message.content].every((content) => typeof content === 'string')
-    if (isJoinable) turns[turns.length - 1] = { ...last, content: \`\${last.content}\\n\\n\${message.content}\` }
+    const contents = last?.role === message.role && message.role !== 'tool' ? [last.content, message.content] : []
+    const parts = (content⟨: any⟩) => (typeof content === 'string' ? [{ type: 'text', text: content }] : content)
+    if (contents.length > 0 && contents.every((content) => typeof content === 'string'))
+      turns[turns.length - 1] = { ...last, content: contents.join('\\n\\n') }
+    else if (contents.length > 0 && contents.every((content) => typeof content === 'string' || Array.isArray(content)))
+      turns[turns.length - 1] = { ...last, content: contents.flatMap(parts) }
     else turns.push(message)
   }
   return turns
 }`
+
+/** Changes of a conversation by what is wrong with its order. */
+const REORDERED: Readonly<
+  Record<'alternating' | 'late' | 'lost', readonly (readonly [helper: string, title: string])[]>
+> = {
+  alternating: [
+    [JOIN_TURNS, 'Join messages of one role'],
+    [USER_FIRST, 'Begin the conversation with a message of the user'],
+  ],
+  late: [[RESULTS_AFTER_CALLS, 'Put results of tools directly after their calls']],
+  lost: [
+    [WITHOUT_LOST_RESULTS, 'Leave out results of tools whose call is not in the conversation'],
+  ],
+}
 
 // ── Text of others ──────────────────────────────────────────────────────────
 
@@ -384,20 +470,47 @@ const passMoreContext = operator(
     symptomsOf(context, 'exception').length > 0
       ? symptomsOf(context, 'missing-context').slice(0, 1)
       : [...symptomsOf(context, 'missing-context'), oracleSymptom(context)].slice(0, 1),
-  (source) =>
-    source.ofType('CallExpression').flatMap((node): Proposal[] => {
-      if (!/^(?:slice|substring|substr)$/.test(node.callee?.name ?? '')) return []
-      if (/Date|ISO|JSON\(\)/.test(node.callee!.object!.text)) return []
-      const [first, second] = node.args
-      const isTail = second === undefined && first?.raw['operator'] === '-'
-      const isHead = node.args.length === 2 && first?.text === '0'
-      const given = isTail ? first.child('argument') : second
-      const number = given?.type === 'Identifier' ? source.constant(given.name) : given
-      if (number?.type !== 'NumericLiteral' || (!isTail && !isHead)) return []
-      const edit = number.replace(String(Number(number.raw['value']) * 10))
-      return [{ node, edit, title: 'Pass ten times as much to the model' }]
-    }),
+  (source, _symptom, { sources }) => {
+    const limits = sources.flatMap(lengthLimits)
+    const names = new Set(limits.flatMap(({ name }) => name ?? []))
+    // Settings with the limit, which may be in another file.
+    const settings = numericSettings(source, /./).filter(({ name }) => names.has(name))
+    const numbers = [...limits, ...settings.map(({ node }) => node)].filter(
+      (node) => node.source === source && node.type === 'NumericLiteral',
+    )
+    return [...new Set(numbers)].map((node) => ({
+      node,
+      edit: node.replace(String(Number(node.raw['value']) * 10)),
+      title: 'Pass ten times as much to the model',
+    }))
+  },
 )
+
+/** Numbers, or names of numbers, to which code shortens texts and lists. */
+const lengthLimits = (source: ParsedSource): SyntaxNode[] => [
+  ...source.ofType('CallExpression').flatMap((node): SyntaxNode[] => {
+    const { name = '', object } = node.callee ?? {}
+    const [first, second] = node.args
+    if (!/^(?:slice|substring|substr|splice)$/.test(name) || object === undefined) return []
+    if (/Date|ISO|JSON\(\)/.test(object.text)) return []
+    // `list.splice(0, list.length - 6)` and `list.slice(list.length - 6)`
+    const rest = name === 'splice' ? second : second === undefined ? first : undefined
+    if (rest?.raw['operator'] === '-' && rest.child('left')?.name === 'length')
+      return [rest.child('right')!]
+    if (name === 'splice') return []
+    const isTail = second === undefined && first?.raw['operator'] === '-'
+    if (isTail) return [first.child('argument') ?? first]
+    return second !== undefined && first?.text === '0' ? [second] : []
+  }),
+  // `while (list.length > 6) list.shift()`
+  ...methodCalls(source, /^(?:shift|splice)$/).flatMap(({ node, object }) => {
+    const test = node.around
+      .findLast(({ type }) => /^(?:While|If|For)Statement$/.test(type))
+      ?.child('test')
+    const isLength = test?.child('left')?.text === `${object.text}.length`
+    return isLength && /^>=?$/.test(String(test?.raw['operator'])) ? test.child('right')! : []
+  }),
+]
 
 export const contextOperators: readonly Operator[] = [
   truncateContext,

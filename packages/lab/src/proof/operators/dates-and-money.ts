@@ -1,3 +1,4 @@
+import { attempt } from '@retake/tape'
 import type { ParsedSource, SyntaxNode } from '../source-text.js'
 import { numbersOf, operator, type Operator, type Proposal } from './operator.js'
 import { MAX_PER_FILE, methodCalls, pitfall } from './pitfalls.js'
@@ -13,10 +14,20 @@ const lastDayOfMonth = pitfall(
   (source) =>
     methodCalls(source, DATE_SETTER).flatMap(({ node, object, method }) => {
       const statement = node.parent
-      if (object.type !== 'Identifier' || node.args.length !== 1) return []
-      if (statement?.type !== 'ExpressionStatement') return []
-      const date = object.text
+      if (node.args.length !== 1) return []
       const utc = DATE_SETTER.exec(method)?.[1] ?? ''
+      // `new Date(date.setMonth(…))`
+      if (statement?.type !== 'ExpressionStatement' || object.type !== 'Identifier')
+        return [
+          {
+            node,
+            edit: source.editWith(inMonth(utc, method), (name) =>
+              node.replace(`${name}(${object.text}, ${node.args[0]!.text})`),
+            ),
+            title: 'Stay in the intended month',
+          },
+        ]
+      const date = object.text
       const day = source.freeName('dayBefore')
       const { indent } = statement
       const check = `if (${date}.get${utc}Date() !== ${day}) ${date}.set${utc}Date(0)`
@@ -33,6 +44,15 @@ const lastDayOfMonth = pitfall(
     }),
 )
 
+const inMonth = (utc: string, method: string): string => `
+/** Sets the month of a date, and the last day of the month if it has fewer days. */
+function setWithinMonth(date⟨: Date⟩, value⟨: number⟩) {
+  const day = date.get${utc}Date()
+  date.${method}(value)
+  if (date.get${utc}Date() !== day) date.set${utc}Date(0)
+  return date.getTime()
+}`
+
 /** `new Date(year, month + 1, day)`, where the month may be shorter than the day. */
 const shorterMonth = pitfall(
   'shorter-month',
@@ -40,8 +60,16 @@ const shorterMonth = pitfall(
   (source) =>
     [...dateConstructors(source), ...source.calls('Date.UTC')].flatMap(({ args }) => {
       const [year, month, day] = args
-      if (month?.type !== 'BinaryExpression' || day === undefined) return []
-      if (!/Month\(\) \+/.test(month.text) || day.type === 'NumericLiteral') return []
+      if (month === undefined || day === undefined) return []
+      // `month - 1` only counts from 0.
+      const isMoved =
+        month.type === 'BinaryExpression' &&
+        (/Month\(\)|\+/.test(month.text) || month.child('right')!.type !== 'NumericLiteral')
+      const isDay =
+        /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(day.type) ||
+        day.text.endsWith('Date()')
+      if (day.type === 'NumericLiteral') return monthEnds(day, month)
+      if (!isMoved || !isDay) return []
       const last = `new Date(${year!.text}, ${month.text} + 1, 0).getDate()`
       return [
         {
@@ -53,15 +81,91 @@ const shorterMonth = pitfall(
     }),
 )
 
+/** `new Date(year, month, 31)` and `new Date(year, month, 0)`, which is the end of the month before. */
+const monthEnds = (day: SyntaxNode, month: SyntaxNode): Proposal[] => {
+  const value = Number(day.raw['value'])
+  const title = 'Take the last day of this month'
+  const edit = month.source.edit().insert(month.end, ' + 1')
+  // Another day, such as 30, may be meant in longer months.
+  if (value === 31) return [{ node: day, edit: edit.replace(day, '0'), title }]
+  return value === 0 && !month.text.endsWith('+ 1') ? [{ node: day, edit, title }] : []
+}
+
+/** Text of dates without a time, which `Date` takes for midnight in UTC. */
+const dateOnly = pitfall(
+  'date-only',
+  'A date without a time is midnight in UTC, which is the day before in zones to the west.',
+  (source, { sources }) => {
+    const read = dateConstructors(source).filter(
+      ({ args: [text, ...others] }) =>
+        others.length === 0 &&
+        /^(?:Identifier|(?:Optional)?MemberExpression|CallExpression)$/.test(text?.type ?? '') &&
+        !/Date\.now|getTime|Number\(|\.now\(/.test(text!.text),
+    )
+    if (read.length === 0) return []
+    const zones = sources.flatMap((each) =>
+      each
+        .ofType('ObjectProperty')
+        .filter((property) => property.child('key')?.name === 'timeZone')
+        .map((property) => property.child('value')!),
+    )
+    const shown = sources.some(({ text }) =>
+      /DateTimeFormat|toLocale(?:Date|Time)?String|toDateString|get(?:Date|Day|Month|FullYear)\(/.test(
+        text,
+      ),
+    )
+    // Where the code names a zone, only those to the west show the day before.
+    const isWest = (zone: SyntaxNode): boolean =>
+      zone.type !== 'StringLiteral' || isBehindUtc(zone.name!)
+    if (!shown || (zones.length > 0 && !zones.some(isWest))) return []
+    // Another time of day would change what is compared and counted.
+    const isCounted = source
+      .ofType('BinaryExpression')
+      .some(
+        ({ raw, text }) =>
+          /^(?:-|[<>]=?)$/.test(String(raw['operator'])) && /date|day|time|now/i.test(text),
+      )
+    if (isCounted || /toISOString|toJSON|getUTC|getTime|Date\.UTC/.test(source.text)) return []
+    const edit = source.editWith(zones.length > 0 ? LATER_THAT_DAY : DAY_OF, (name) => {
+      const all = source.edit()
+      for (const node of read) all.replace(node, `${name}(${node.args[0]!.text})`)
+      return all
+    })
+    return [{ node: read[0]!, edit, title: 'Read dates without a time as this day' }]
+  },
+)
+
+/** True for a zone in which midnight in UTC is on the day before. */
+const isBehindUtc = (timeZone: string): boolean =>
+  attempt(() =>
+    new Intl.DateTimeFormat('en-US', { timeZone, day: 'numeric' }).format(Date.UTC(2026, 0, 15)),
+  ) === '14'
+
+const DAY_OF = `
+/** A date; one without a time is this day where the program runs. */
+function dayOf(date⟨: any⟩) {
+  const [, year, month, day] = /^(\\d{4})-(\\d\\d)-(\\d\\d)$/.exec(date) ?? []
+  return year === undefined ? new Date(date) : new Date(Number(year), Number(month) - 1, Number(day))
+}`
+
+const LATER_THAT_DAY = `
+/** A date; one without a time is at 10:00 in UTC, which is on this day from Hawaii to New Zealand. */
+function laterThatDay(date⟨: any⟩) {
+  return new Date(/^\\d{4}-\\d\\d-\\d\\d$/.test(date) ? \`\${date}T10:00:00Z\` : date)
+}`
+
 /** Parts of a date in the zone of the machine, where the text of the date is in UTC. */
 const utcDates = pitfall(
   'utc-dates',
   'A date without a time is midnight in UTC, which is the day before in zones to the west.',
   (source) => {
     const getters = methodCalls(source, /^get(?:Date|Day|Month|FullYear|Hours)$/)
-    const written = methodCalls(source, /^toLocale(?:Date|Time)?String$/).filter(
-      ({ node }) => node.args.length <= 2 && !/timeZone/.test(node.text),
-    )
+    const written = [
+      ...methodCalls(source, /^toLocale(?:Date|Time)?String$/).map(({ node }) => node),
+      ...source
+        .ofType('NewExpression', 'CallExpression')
+        .filter(({ callee }) => callee?.text === 'Intl.DateTimeFormat'),
+    ].filter((node) => node.args.length <= 2 && !/timeZone/.test(node.text))
     // Parts that are joined to a text again must be in UTC as well.
     const made = source
       .ofType('NewExpression')
@@ -72,7 +176,7 @@ const utcDates = pitfall(
     const edit = source.edit()
     for (const { node, method } of getters)
       edit.replace(node.callee!.child('property')!, method.replace('get', 'getUTC'))
-    for (const { node } of written) {
+    for (const node of written) {
       const [locale, options] = node.args
       if (options?.type === 'ObjectExpression') edit.insert(options.start + 1, " timeZone: 'UTC',")
       else if (options === undefined)
@@ -80,7 +184,7 @@ const utcDates = pitfall(
     }
     for (const { args } of made)
       edit.insert(args[0]!.start, 'Date.UTC(').insert(args.at(-1)!.end, ')')
-    const [first] = [...[...getters, ...written].map(({ node }) => node), ...made]
+    const [first] = [...getters.map(({ node }) => node), ...written, ...made]
     return first === undefined ? [] : [{ node: first, edit, title: 'Read and write dates in UTC' }]
   },
 )
@@ -155,10 +259,7 @@ const wholeDays = pitfall(
       ? []
       : ['floor', 'trunc', 'ceil']
           .flatMap((method) => source.calls(`Math.${method}`))
-          .filter(
-            ({ args: [days] }) =>
-              days?.raw['operator'] === '/' && numbersOf(days.child('right')).includes(DAY_MS),
-          )
+          .filter(({ args: [days] }) => days !== undefined && divisorOf(days) === DAY_MS)
           .map((node) => ({
             node,
             edit: node.callee!.replace('Math.round'),
@@ -167,6 +268,43 @@ const wholeDays = pitfall(
 )
 
 const DAY_MS = 86_400_000
+
+/** The product of what an expression is divided by: `ms / 1000 / 60 / 60 / 24`. */
+const divisorOf = (node: SyntaxNode): number => {
+  if (node.raw['operator'] !== '/') return 1
+  const [value = Number.NaN] = numbersOf(node.child('right'))
+  return value * divisorOf(node.child('left')!)
+}
+
+/** `new Date(day.getTime() + count * DAY_MS)`, where a day may have 23 or 25 hours. */
+const nextDays = pitfall(
+  'next-days',
+  'A day has 23 or 25 hours when the clock changes.',
+  (source) =>
+    dateConstructors(source).flatMap((node): Proposal[] => {
+      const [sum] = node.args
+      const [date, days] = [sum?.child('left'), sum?.child('right')]
+      if (sum?.raw['operator'] !== '+' || date === undefined || days === undefined) return []
+      const [, plain] =
+        /^(?:\+|Number\()?\s*([\w$.]+?)(?:\.(?:getTime|valueOf)\(\))?\)?$/.exec(date.text) ?? []
+      const factors = [days.child('left'), days.child('right')]
+      const at = factors.findIndex((each) => numbersOf(each)[0] === DAY_MS)
+      const isProduct = days.raw['operator'] === '*' && at >= 0
+      const count = isProduct ? factors[1 - at]?.text : undefined
+      const whole = numbersOf(days)[0] === DAY_MS ? '1' : count
+      if (plain === undefined || whole === undefined || /^\d/.test(plain)) return []
+      const edit = source.editWith(PLUS_DAYS, (name) => node.replace(`${name}(${plain}, ${whole})`))
+      return [{ node, edit, title: 'Add days, not hours' }]
+    }),
+)
+
+const PLUS_DAYS = `
+/** The same time of day, some days later. */
+function plusDays(date⟨: any⟩, count⟨: number⟩) {
+  const later = new Date(date)
+  later.setDate(later.getDate() + count)
+  return later
+}`
 
 // ── Money ───────────────────────────────────────────────────────────────────
 
@@ -367,8 +505,10 @@ export const dateAndMoneyOperators: readonly Operator[] = [
   lastDayOfMonth,
   shorterMonth,
   wholeDays,
+  nextDays,
   parseFraction,
   roundPrinted,
+  dateOnly,
   utcDates,
   monthFromOne,
   roundMoney,

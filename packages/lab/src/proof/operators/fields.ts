@@ -695,7 +695,12 @@ const isSummed = (node: SyntaxNode): boolean => {
 }
 
 export const isNumericSource = (node: SyntaxNode, names: ReadonlySet<string>): boolean => {
-  if (/^process\.(?:argv\[\d+\]|env\.\w+)$/.test(node.text)) return true
+  if (
+    /^process\.(?:argv\[\d+\]|env\.(?!\w*(?:URL|HOST|KEY|TOKEN|PATH|DIR|NAME)$)\w+)$/.test(
+      node.text,
+    )
+  )
+    return true
   const name = fieldName(node)
   if (name === undefined) return false
   if (MEMBERS.includes(node.type)) return names.has(name)

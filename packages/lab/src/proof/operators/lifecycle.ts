@@ -129,7 +129,7 @@ const PARAMETER =
   /['"`]([\w.]+)['"`](?: parameter)? (?:is|was|does) (?:not |no longer |deprecated)|(?:unsupported|unknown|unrecognized|unexpected) (?:parameter|argument|field|value)s?:? ['"`]?([\w.]+)/i
 const REPLACEMENT = /\buse ['"`]([\w.]+)['"`]/i
 const MOST =
-  /(?:at most|maximum|less than or equal to|<=|no more than|up to|cannot exceed|must not exceed)\D{0,40}?(\d[\d,_]*)/i
+  /(?:at most|maximum|less than or equal to|<=|no more than|up to|cannot exceed|must not exceed)[^\d]{0,40}?(?<![\w-])(\d[\d,_]*(?:\.\d+)?)|\d[\d,_.]* ?> ?(\d[\d,_]*)|(?:between|range:?|in) ?[[(]?\d[\d.]*(?: and |, ?|\.\.)(\d[\d,_]*(?:\.\d+)?)/i
 
 /** Renames, lowers or drops a parameter that the provider rejects, as its message suggests. */
 const adaptParameter = operator(
@@ -141,9 +141,15 @@ const adaptParameter = operator(
     ),
   (source, { step: label, facts }, { steps }) => {
     const message = String(facts['message'])
-    const [, first, second = ''] = PARAMETER.exec(message) ?? []
+    const extra = /(?:^|["'\s])([\w.]+): Extra inputs are not permitted/.exec(message)?.[1]
+    const [, first = extra, second = ''] = PARAMETER.exec(message) ?? []
     const replacement = REPLACEMENT.exec(message)?.[1]
-    const most = Number(MOST.exec(message)?.[1]?.replaceAll(/[,_]/g, ''))
+    const most = Number(
+      MOST.exec(message)
+        ?.slice(1)
+        .find((each) => each !== undefined)
+        ?.replaceAll(/[,_]/g, ''),
+    )
     const { settings = {} } = steps.find(({ step }) => step.label === label) ?? {}
     // The last one that a message names is the least important: "`temperature` and `top_p` cannot …".
     const mentioned = Object.keys(settings)
@@ -167,17 +173,28 @@ const adaptParameter = operator(
         .filter((node) => isVariantName(node.child('key')?.name ?? '', rejected) && isSent(node))
         .map((node) => {
           const value = node.child('value')!
-          const isRenamed = replacement !== undefined && node.raw['shorthand'] !== true
+          const isRenamed = replacement !== undefined
+          const isLiteral = value.type === 'NumericLiteral'
+          const sent = Number(settings[rejected])
           const comma = /^\s*,\s*/.exec(source.text.slice(node.end, node.parent!.end))?.[0] ?? ''
           const whole = { start: node.start, end: node.end + comma.length }
           if (isRenamed)
             return {
               node,
-              edit: node.child('key')!.replace(replacement),
+              edit:
+                node.raw['shorthand'] === true
+                  ? node.replace(`${replacement}: ${value.text}`)
+                  : node.child('key')!.replace(replacement),
               title: `Send ${replacement} instead of ${rejected}`,
             }
-          return most < Number(value.raw['value'])
-            ? { node, edit: value.replace(String(most)), title: `Lower ${rejected} to ${most}` }
+          return most < (isLiteral ? Number(value.raw['value']) : sent)
+            ? {
+                node,
+                edit: isLiteral
+                  ? value.replace(String(most))
+                  : node.replace(`${node.child('key')!.text}: Math.min(${value.text}, ${most})`),
+                title: `Lower ${rejected} to ${most}`,
+              }
             : {
                 node,
                 edit: source.edit().replace(whole, ''),
@@ -189,23 +206,41 @@ const adaptParameter = operator(
   },
 )
 
-/** Disallows additional properties in strict tool schemas, as providers require. */
+/** Makes strict schemas as providers require them, or not strict where arguments are optional. */
 const closeSchema = operator(
   'close-schema',
   'tool',
   (context) =>
     symptomsOf(context, 'server-error').filter(({ facts }) =>
-      /additionalProperties/.test(String(facts['message'])),
+      /additionalProperties|'required' is required/.test(String(facts['message'])),
     ),
-  (source) => {
-    const edit = source.edit()
+  (source, { facts }) => {
+    const message = String(facts['message'])
+    const closed = source.edit()
     for (const node of source.ofType('ObjectExpression')) {
       const names = node.propertyNames
       const isOpen = ['type', 'properties'].every((name) => names.includes(name))
-      if (isOpen && !names.includes('additionalProperties'))
-        edit.insert(node.children('properties')[0]!.start, 'additionalProperties: false, ')
+      const given = node
+        .children('properties')
+        .find((each) => each.child('key')?.name === 'additionalProperties')
+        ?.child('value')
+      if (isOpen && given === undefined)
+        closed.insert(node.children('properties')[0]!.start, 'additionalProperties: false, ')
+      if (isOpen && given?.text === 'true') closed.replace(given, 'false')
     }
-    return [{ edit, title: 'Disallow arguments that the schemas do not define' }]
+    // A schema that is strict needs every argument; without it, optional ones stay so.
+    const loose = source.edit()
+    for (const node of source.ofType('ObjectProperty'))
+      if (node.child('key')?.name === 'strict' && node.child('value')?.text === 'true')
+        loose.replace(node.child('value')!, 'false')
+    return [
+      ...(/additionalProperties/.test(message)
+        ? [{ edit: closed, title: 'Disallow arguments that the schemas do not define' }]
+        : []),
+      ...(/'required' is required|Missing '/.test(message)
+        ? [{ edit: loose, title: 'Let arguments be optional, as the schemas say' }]
+        : []),
+    ]
   },
 )
 
@@ -238,6 +273,16 @@ const limitConcurrency = operator(
       const call = declared ?? given
       const [callback] = call?.args ?? []
       const { name: method, object } = call?.callee ?? {}
+      if (call?.type === 'CallExpression' && call.callee?.text === 'Array.from') {
+        const [list, each] = call.args
+        if (list === undefined || each === undefined || declared !== undefined) return []
+        const edit = source.editWith(MAP_IN_TURN, (name) =>
+          node.replace(`${name}(Array.from(${list.text}), ${each.text})`),
+        )
+        return node.callee!.name === 'allSettled' || /\blength\b/.test(list.text)
+          ? []
+          : [{ node, edit, title: 'Send requests one at a time' }]
+      }
       if (call?.type !== 'CallExpression' || method !== 'map' || callback === undefined) return []
       const isSettled = node.callee!.name === 'allSettled'
       if (declared !== undefined && (isSettled || !declared.canAwait)) return []
@@ -268,7 +313,10 @@ const limitConcurrency = operator(
         title: 'Send requests one at a time',
       }))
     const limits = [
-      ...numericSettings(source, /concurren|parallel/i).map(({ node }) => node),
+      ...numericSettings(
+        source,
+        /concurren|parallel|in_?flight|^(?:num_?)?workers$|pool_?size/i,
+      ).map(({ node }) => node),
       ...source.calls('pLimit').flatMap(({ args }) => args),
     ]
       .filter((node) => node.type === 'NumericLiteral' && Number(node.raw['value']) > 1)
@@ -296,7 +344,8 @@ export const concurrentRefusals = (
           step !== failed &&
           step.kind === failed.kind &&
           step.at <= failed.at + (failed.latencyMs ?? 0) &&
-          failed.at <= step.at + (step.latencyMs ?? 0),
+          // A request without an answer was in progress until the run ended.
+          failed.at <= step.at + (step.latencyMs ?? Number.POSITIVE_INFINITY),
       )
     })
 

@@ -1,4 +1,5 @@
-import type { ParsedSource, SyntaxNode } from '../source-text.js'
+import { answerRoots, objectsIn } from '../answer-values.js'
+import type { ParsedSource, SyntaxNode, TextRange } from '../source-text.js'
 import {
   objectKey,
   operator,
@@ -45,63 +46,148 @@ const SORTS = /^(?:sort|toSorted)$/
 const compareNumbers = pitfall(
   'compare-numbers',
   'Without a comparator, lists are sorted as text: 100 comes before 25.',
-  (source) => [
-    ...methodCalls(source, SORTS)
-      .filter(({ node }) => node.args.length === 0)
-      .map(({ node }) => ({
-        node,
-        edit: source.editWith(BY_VALUE, (name) => source.edit().insert(node.end - 1, name)),
-        title: 'Sort numbers by value',
-      })),
-    ...methodCalls(source, /^localeCompare$/)
-      .filter(({ node }) => node.args.length === 1 && isInComparator(node))
-      .map(({ node }) => ({
-        node,
-        edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
-        title: 'Compare the numbers in texts by value',
-      })),
-    // `a > b ? 1 : -1`, which compares texts by their characters.
-    ...source
-      .ofType('ConditionalExpression')
-      .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
-      .filter((node) => isInComparator(node) && /^-?1$/.test(node.child('consequent')!.text))
-      .map((node) => {
-        const test = node.child('test')!
-        const [left, right] = [test.child('left')!, test.child('right')!].map(({ text }) => text)
-        const isDown =
-          String(test.raw['operator']).startsWith('<') === (node.child('consequent')!.text === '1')
-        return {
+  (source, context) => {
+    const comparators = comparatorsIn(source, context.sources)
+    return [
+      ...methodCalls(source, SORTS)
+        .filter(({ node }) => node.args.length === 0)
+        .map(({ node }) => ({
           node,
-          edit: source.editWith(BY_VALUE, (name) =>
-            node.replace(`${name}(${(isDown ? [right, left] : [left, right]).join(', ')})`),
-          ),
+          edit: source.editWith(BY_VALUE, (name) => source.edit().insert(node.end - 1, name)),
           title: 'Sort numbers by value',
-        }
-      }),
-    // `(a, b) => a < b`, which never says that the first one comes first.
-    ...methodCalls(source, SORTS).flatMap(({ node }) => {
-      const body = node.args[0]?.child('body')
-      const [left, right] = [body?.child('left'), body?.child('right')]
-      if (!/^[<>]=?$/.test(String(body?.raw['operator'])) || !left || !right) return []
-      const isDown = String(body!.raw['operator']).startsWith('<')
-      return [
-        {
+        })),
+      ...methodCalls(source, /^localeCompare$/)
+        .filter(({ node }) => node.args.length === 1 && isIn(comparators, node))
+        .map(({ node }) => ({
           node,
-          edit: source.editWith(BY_VALUE, (name) =>
-            body!.replace(
-              `${name}(${(isDown ? [right, left] : [left, right]).map(({ text }) => text).join(', ')})`,
+          edit: source.edit().insert(node.end - 1, ', undefined, { numeric: true }'),
+          title: 'Compare the numbers in texts by value',
+        })),
+      // `a > b ? 1 : -1`, which compares texts by their characters.
+      ...source
+        .ofType('ConditionalExpression')
+        .filter((node) => /^[<>]=?$/.test(String(node.child('test')!.raw['operator'])))
+        .filter((node) => isIn(comparators, node))
+        .filter((node) => /^-?1$/.test(node.child('consequent')!.text))
+        .filter((node) => /^-?1$|\?/.test(node.child('alternate')!.text))
+        .map((node) => {
+          const test = node.child('test')!
+          const [left, right] = [test.child('left')!, test.child('right')!].map(({ text }) => text)
+          const isDown =
+            String(test.raw['operator']).startsWith('<') ===
+            (node.child('consequent')!.text === '1')
+          return {
+            node,
+            edit: source.editWith(BY_VALUE, (name) =>
+              node.replace(`${name}(${(isDown ? [right, left] : [left, right]).join(', ')})`),
             ),
-          ),
-          title: 'Compare both ways',
-        },
-      ]
-    }),
-  ],
+            title: 'Sort numbers by value',
+          }
+        }),
+      ...comparators.flatMap(({ returned: node }): Proposal[] => {
+        // `a < b`, which never says that the first one comes first, and `a < b ? 1 : 0`.
+        const test = node.type === 'ConditionalExpression' ? node.child('test')! : node
+        const [left, right] = [test.child('left'), test.child('right')]
+        const sign = String(test.raw['operator'])
+        const results = [node.child('consequent')?.text, node.child('alternate')?.text]
+        const isHalf = results[0] === undefined || results.includes('0')
+        if (left === undefined || right === undefined) return []
+        if (/^[<>]=?$/.test(sign) && isHalf) {
+          const isDown = sign.startsWith('<') === !/^(?:-1|0|false)$/.test(results[0] ?? '')
+          const sides = (isDown ? [right, left] : [left, right]).map(({ text }) => text)
+          return [
+            {
+              node,
+              edit: source.editWith(BY_VALUE, (name) =>
+                node.replace(`${name}(${sides.join(', ')})`),
+              ),
+              title: 'Compare both ways',
+            },
+          ]
+        }
+        // `a.day - b.day`, which is `NaN` for texts.
+        const isPlain = [left, right].every(({ type }) =>
+          /^(?:Identifier|(?:Optional)?MemberExpression)$/.test(type),
+        )
+        if (sign !== '-' || !isPlain || !isSortable(left.name, context)) return []
+        return [
+          {
+            node,
+            edit: source.editWith(BY_VALUE, (name) =>
+              node.replace(`${name}(${left.text}, ${right.text})`),
+            ),
+            title: 'Compare texts by value, too',
+          },
+        ]
+      }),
+      // The sorted copy is lost.
+      ...methodCalls(source, /^(?:toSorted|toReversed)$/)
+        .filter(({ node }) => node.parent?.type === 'ExpressionStatement')
+        .map(({ node, method }) => ({
+          node,
+          edit: node.callee!.child('property')!.replace(method === 'toSorted' ? 'sort' : 'reverse'),
+          title: 'Sort the list itself',
+        })),
+    ]
+  },
 )
 
-/** True inside of the function that a list is sorted by. */
-const isInComparator = ({ around }: SyntaxNode): boolean =>
-  around.some(({ callee, type }) => type === 'CallExpression' && SORTS.test(callee?.name ?? ''))
+/** True if all values of a field are texts whose order is that of what they say: days and times. */
+const isSortable = (name: string | undefined, context: OperatorContext): boolean => {
+  const values = [
+    ...answerRoots(context)
+      .flatMap((root) => objectsIn(root))
+      .map(({ value }) => value[name ?? '']),
+    ...context.sources
+      .flatMap((each) => each.ofType('ObjectProperty'))
+      .filter((each) => each.child('key')?.name === name)
+      .flatMap((each) => each.child('value')?.raw['value'] ?? []),
+  ].filter((value) => value !== undefined)
+  return (
+    values.length > 0 &&
+    values.every((value) => typeof value === 'string' && /^(?:\d{4}-\d\d|\d\d:\d\d)/.test(value))
+  )
+}
+
+interface Comparator {
+  readonly node: SyntaxNode
+  /** What the function returns for two items. */
+  readonly returned: SyntaxNode
+  readonly params: readonly [left: string, right: string]
+  /** Number of lists that are sorted by it. */
+  readonly uses: number
+}
+
+/** Functions of a file that lists of the project are sorted by. */
+const comparatorsIn = (source: ParsedSource, sources: readonly ParsedSource[]): Comparator[] => {
+  const names = sources
+    .flatMap((each) => methodCalls(each, SORTS))
+    .flatMap(({ node }) => node.args[0]?.name ?? [])
+  return source
+    .filter((node) => node.isFunction)
+    .flatMap((node): Comparator[] => {
+      const name = (
+        node.child('id') ??
+        node.child('key') ??
+        node.parent?.child('id') ??
+        node.parent?.child('key')
+      )?.name
+      const isInline = SORTS.test(node.parent?.callee?.name ?? '')
+      const uses = isInline ? 1 : names.filter((each) => each === name).length
+      const [left, right, ...others] = node.children('params').map((param) => param.name)
+      const body = node.child('body')
+      const [first, ...rest] = body?.type === 'BlockStatement' ? body.children('body') : []
+      const only = rest.length === 0 ? first?.child('argument') : undefined
+      const returned = body?.type === 'BlockStatement' ? only : body
+      if (uses === 0 || left === undefined || right === undefined || others.length > 0) return []
+      return returned === undefined ? [] : [{ node, returned, params: [left, right], uses }]
+    })
+}
+
+/** True inside of a function that a list is sorted by. */
+const isIn = (comparators: readonly Comparator[], { around, start }: SyntaxNode): boolean =>
+  around.some(({ callee, type }) => type === 'CallExpression' && SORTS.test(callee?.name ?? '')) ||
+  comparators.some(({ node }) => node.isAround(start))
 
 const BY_VALUE = `
 /** Compares numbers by value, and texts with numbers, such as versions, by these. */
@@ -115,14 +201,9 @@ function byValue(left⟨: any⟩, right⟨: any⟩) {
 const reverseOrder = pitfall(
   'reverse-order',
   'The list may be sorted in the wrong direction, and the code uses its first items.',
-  (source) =>
-    methodCalls(source, SORTS).flatMap(({ node }) => {
-      const [comparator] = node.args
-      const [left, right] = comparator?.children('params').map(({ name }) => name) ?? []
-      const body = comparator?.child('body')
-      const returned =
-        body?.type === 'BlockStatement' ? body.children('body')[0]?.child('argument') : body
-      if (returned === undefined || left === undefined || right === undefined) return []
+  (source, { sources }) =>
+    comparatorsIn(source, sources).flatMap(({ node, returned, params: [left, right], uses }) => {
+      if (uses > 1 || /^[<>]=?$/.test(String(returned.raw['operator']))) return []
       const swapped = returned.text.replaceAll(
         /[\p{L}_$][\p{L}\p{N}_$]*/gu,
         (word, at: number, text: string) =>
@@ -266,7 +347,9 @@ const flushLast = pitfall(
         .ofType('AssignmentExpression')
         .filter((node) => inLoop(node) && node.raw['operator'] === '=')
         .flatMap((node) => {
-          const name = node.child('left')!.name
+          // `batch = []` and `batch.length = 0`
+          const left = node.child('left')!
+          const name = left.name === 'length' ? left.object?.name : left.name
           const value = node.child('right')!
           const statement = node.parent!
           const isExtended =
@@ -278,43 +361,125 @@ const flushLast = pitfall(
                   each.child('left')?.name === name &&
                   each.raw['operator'] === '+=',
               ) ||
-            methodCalls(source, /^push$/).some(
-              ({ node: each, object }) => inLoop(each) && object.name === name,
+            methodCalls(source, /^(?:push|set|add)$/).some(
+              ({ node: each, object }) => inLoop(each) && rootName(object) === name,
             )
           if (name === undefined || !isExtended || new RegExp(`\\b${name}\\b`).test(after))
             return []
-          return [{ name, value, statement }]
+          return [{ node, name, value, statement }]
         })
-      return resets.flatMap(({ name, value, statement }): Proposal[] => {
-        const title = `Add the last \`${name}\` after the loop`
-        const statements = statement.parent?.children('body') ?? []
-        const uses = (each: SyntaxNode): boolean => new RegExp(`\\b${name}\\b`).test(each.text)
-        const isIn = (each: SyntaxNode): boolean => each.type === 'ForOfStatement' && inLoop(each)
-        // `rest = lines.pop()`, where a loop over `lines` does something with each.
-        const lines = value.callee?.name === 'pop' ? value.callee.object?.name : undefined
-        const each = source
-          .ofType('ForOfStatement')
-          .find((one) => isIn(one) && one.child('right')?.name === lines)
-        const isReset = /^(?:''|""|``|\[\])$/.test(value.text)
-        const hands = isReset
-          ? statements.slice(0, statements.indexOf(statement)).findLast(uses)
-          : lines === undefined
-            ? undefined
-            : each
-        if (hands === undefined) return []
+      return resets.flatMap(({ node, name, value, statement }): Proposal[] => {
+        const handing = handingOn(name, value, statement)
+        if (handing === undefined || handing.statements.some(jumps)) return []
+        const { statements, replaced } = handing
         const declared = source
           .ofType('VariableDeclarator')
-          .filter((one) => inLoop(one) && !hands.isAround(one.start))
-          .map((one) => one.child('id')!.text)
-        const text = hands === each ? hands.text.replace(`of ${lines}`, `of [${name}]`) : hands.text
+          .filter((one) => inLoop(one) && !statements.some((each) => each.isAround(one.start)))
+          .flatMap((one) => one.child('id')!.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
+        const texts = statements.map((each) => textWith(each, replaced))
+        const isOne = texts.length === 1 && statements[0]!.type !== 'VariableDeclaration'
+        const text = isOne ? texts[0]! : `{ ${texts.join('; ')} }`
         if (declared.some((one) => new RegExp(`\\b${one}\\b`).test(text))) return []
+        const isNumber = value.type === 'NumericLiteral' && node.child('left')!.name === name
+        const size = isNumber ? `${name} !== 0` : `${name}.length > 0`
+        const isObject = value.type === 'ObjectExpression' || value.type === 'NewExpression'
         const edit = source
           .edit()
-          .insert(loop.end, `\n${loop.indent}if (${name}.length > 0) ${text}`)
-        return [{ node: hands, edit, title }]
+          .insert(loop.end, `\n${loop.indent}if (${isObject ? name : size}) ${text}`)
+        return [{ node: statements[0]!, edit, title: `Add the last \`${name}\` after the loop` }]
       })
     }),
 )
+
+interface HandingOn {
+  readonly statements: readonly SyntaxNode[]
+  /** Parts of them that are others for the last chunk. */
+  readonly replaced: readonly (TextRange & { readonly text: string })[]
+}
+
+/** The statements that hand on a full chunk before a variable gets the next one. */
+function handingOn(name: string, value: SyntaxNode, statement: SyntaxNode): HandingOn | undefined {
+  const { source } = statement
+  const siblings = statement.parent?.children('body') ?? []
+  const before = siblings.slice(0, Math.max(0, siblings.indexOf(statement)))
+  const uses = (each: SyntaxNode): boolean => new RegExp(`\\b${name}\\b`).test(each.text)
+  // `rest = lines.pop()`, where another statement does something with the lines.
+  const lines = lastOf(value)
+  if (lines !== undefined) {
+    const named = source.ofType('Identifier').filter((each) => each.name === lines)
+    const hands = siblings
+      .filter((each) => each !== statement && each.type !== 'VariableDeclaration')
+      .find((each) => named.some(({ start }) => each.isAround(start)))
+    return (
+      hands && {
+        statements: [hands],
+        replaced: named
+          .filter(({ start }) => hands.isAround(start))
+          .map((each) => ({ ...rangeOf(allButLast(each) ?? each), text: `[${name}]` })),
+      }
+    )
+  }
+  // `rest = rest.slice(end + 1)` after something was done with `rest.slice(0, end)`.
+  const { callee, args } = value
+  const isCut = /^(?:slice|substring)$/.test(callee?.name ?? '') && callee?.object?.name === name
+  if (isCut && args.length === 1) {
+    const heads = source
+      .ofType('CallExpression')
+      .filter((each) => each.callee?.text === callee?.text && each.args[0]?.text === '0')
+      .filter(({ start }) => before.some((each) => each.isAround(start)))
+    const statements = siblings.slice(siblings.findIndex(uses)).filter((each) => each !== statement)
+    return heads.length === 1 && statements.length <= CUT_STATEMENTS_MAX
+      ? { statements, replaced: heads.map((each) => ({ ...rangeOf(each), text: name })) }
+      : undefined
+  }
+  const hands = uses(value) ? undefined : before.findLast(uses)
+  return hands && { statements: [hands], replaced: [] }
+}
+
+const CUT_STATEMENTS_MAX = 3
+
+/** The list whose last item an expression takes: `lines.pop()`, `lines.at(-1)`, `lines[lines.length - 1]`. */
+const lastOf = (node: SyntaxNode): string | undefined => {
+  const { callee, object } = node
+  if (/^(?:\?\?|\|\|)$/.test(String(node.raw['operator']))) return lastOf(node.child('left')!)
+  if (callee?.name === 'pop') return callee.object?.name
+  if (callee?.name === 'at' && node.args[0]?.text === '-1') return callee.object?.name
+  const index = node.raw['computed'] === true ? node.child('property')?.text : undefined
+  return object !== undefined && index === `${object.text}.length - 1` ? object.name : undefined
+}
+
+/** `lines.slice(0, -1)` around a list. */
+const allButLast = ({ parent }: SyntaxNode): SyntaxNode | undefined => {
+  const call = parent?.name === 'slice' ? parent.parent : undefined
+  const [from, to] = call?.args ?? []
+  return from?.text === '0' && to?.text === '-1' ? call : undefined
+}
+
+const rangeOf = ({ start, end }: SyntaxNode): TextRange => ({ start, end })
+
+/** Text of a node with parts replaced. */
+const textWith = (
+  node: SyntaxNode,
+  parts: readonly (TextRange & { readonly text: string })[],
+): string => {
+  let text = ''
+  let at = node.start
+  for (const part of parts.filter(({ start }) => node.isAround(start))) {
+    text += node.source.text.slice(at, part.start) + part.text
+    at = part.end
+  }
+  return text + node.source.text.slice(at, node.end)
+}
+
+/** True if a statement leaves or continues the loop around it. */
+const jumps = (node: SyntaxNode): boolean =>
+  node.source
+    .ofType('BreakStatement', 'ContinueStatement')
+    .some(
+      (each) =>
+        node.isAround(each.start) &&
+        !each.around.some((one) => one.isLoop && node.isAround(one.start)),
+    )
 
 /** Loops over chunks of a list that end before a last one that is not full. */
 const lastChunk = pitfall('last-chunk', 'The last chunk may have fewer items.', (source) => [
@@ -322,10 +487,17 @@ const lastChunk = pitfall('last-chunk', 'The last chunk may have fewer items.', 
     const test = loop.child('test')
     const [left, right] = [test?.child('left'), test?.child('right')]
     if (
-      !/^<=?$/.test(String(test?.raw['operator'])) ||
+      !/^[<>]=?$/.test(String(test?.raw['operator'])) ||
       !/\b(?:slice|splice|subarray)\(/.test(loop.text)
     )
       return []
+    // `while (rows.length >= 3) send(rows.splice(0, 3))`
+    const isTaken = left?.name === 'length' && loop.text.includes(`${left.object!.text}.splice(0`)
+    if (isTaken && loop.type === 'WhileStatement' && right?.text !== '0')
+      return [
+        { node: loop, edit: test!.replace(`${left.text} > 0`), title: 'Read the last chunk, too' },
+      ]
+    if (/>/.test(String(test!.raw['operator']))) return []
     const isSum = left?.raw['operator'] === '+' && right?.name === 'length'
     const isRest = right?.raw['operator'] === '-' && right.child('left')?.name === 'length'
     if (!isSum && !isRest) return []
@@ -596,7 +768,41 @@ const wholeCacheKey = pitfall(
             node.parent?.child('left') === node,
         })),
     ]
-    return uses
+    const title = 'Use all arguments as the cache key'
+    // `memoize((city, unit) => …, (city) => city)`
+    const keyFunctions = source.ofType('CallExpression').flatMap((node): Proposal[] => {
+      const [cached, keyOf] = node.args
+      const [all, some] = [cached, keyOf].map((each) => each?.children('params') ?? [])
+      if (keyOf?.isFunction !== true || cached?.isFunction !== true || node.args.length > 3)
+        return []
+      if (!CACHES.test(node.callee?.text ?? '') || all!.length === 0) return []
+      if (some!.length >= all!.length && isWholeKey(keyOf.child('body'), some!)) return []
+      const body = keyOf.child('body')!
+      const texts = some!.map(({ text }) => text)
+      const leavesOut = some!.length < all!.length && body.type !== 'BlockStatement'
+      const [rest, args] = ['others', 'args'].map(
+        (name) => `...${name}${source.isTyped ? ': any[]' : ''}`,
+      )
+      // What the key makes the same stays so.
+      const whole = leavesOut
+        ? `(${[...texts, rest].join(', ')}) => JSON.stringify([${body.text}, ...others])`
+        : `(${args}) => JSON.stringify(args)`
+      return [{ node: keyOf, edit: keyOf.replace(whole), title }]
+    })
+    // `const keyOf = (city, unit) => city`
+    const named = source
+      .filter((node) => node.isFunction && node.children('params').length > 0)
+      .flatMap((node): Proposal[] => {
+        const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name ?? ''
+        const body = node.child('body')
+        const [first, ...rest] = body?.type === 'BlockStatement' ? body.children('body') : []
+        const key = body?.type === 'BlockStatement' ? first?.child('argument') : body
+        const params = paramNames(node)
+        if (!/key/i.test(name) || key === undefined || rest.length > 0) return []
+        if (params.includes('') || isWholeKey(key, node.children('params'))) return []
+        return [{ node: key, edit: key.replace(wholeKey(key, params)), title }]
+      })
+    const written = uses
       .filter(({ isWrite }) => isWrite)
       .flatMap(({ node, object, key }): Proposal[] => {
         const inner = node.functionAround
@@ -609,12 +815,11 @@ const wholeCacheKey = pitfall(
           ?.child('init')
         const used: string[] = (init ?? key).text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []
         const args = rest?.child('argument')?.text
-        const whole =
-          args === undefined ? `JSON.stringify([${params.join(', ')}])` : `JSON.stringify(${args})`
+        const whole = args === undefined ? wholeKey(init ?? key, params) : `JSON.stringify(${args})`
         const isPart =
           args === undefined
             ? params.some((name) => used.includes(name)) &&
-              params.some((name) => !used.includes(name))
+              (params.some((name) => !used.includes(name)) || SHORTENS.test((init ?? key).text))
             : used.includes(args) && (init ?? key).text !== whole
         const same = uses.filter(
           (use) =>
@@ -623,14 +828,36 @@ const wholeCacheKey = pitfall(
             use.key?.text === key.text,
         )
         if (!isPart || same.length < 2) return []
-        const title = 'Use all arguments as the cache key'
         if (init !== undefined) return [{ node: init, edit: init.replace(whole), title }]
         const edit = source.edit()
         for (const use of same) edit.replace(use.key!, whole)
         return [{ node, edit, title }]
       })
+    return [...written, ...keyFunctions, ...named]
   },
 )
+
+/** A key with the parameters that another key leaves out; with all of them if it has a part of each. */
+const wholeKey = ({ text }: SyntaxNode, params: readonly string[]): string => {
+  const others = params.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
+  const parts = others.length > 0 && others.length < params.length ? [text, ...others] : params
+  return `JSON.stringify([${parts.join(', ')}])`
+}
+
+/** Names of functions that store what another one returns. */
+const CACHES = /cache|memo|once|store|remember/i
+
+/** Methods that make different texts the same. */
+const SHORTENS =
+  /\.(?:slice|substring|substr|toLowerCase|toUpperCase|trim|split|charAt|at|length|replace|replaceAll)\b|\bMath\.|parseInt/
+
+/** True if a cache key has all arguments as they are. */
+const isWholeKey = (key: SyntaxNode | undefined, params: readonly SyntaxNode[]): boolean =>
+  key !== undefined &&
+  !SHORTENS.test(key.text) &&
+  params
+    .flatMap((param) => param.text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [])
+    .every((name) => new RegExp(`\\b${name}\\b`).test(key.text))
 
 /** A word from the model that almost matches a label in the code. */
 const aliasLabel = operator(

@@ -1,8 +1,9 @@
 import type { FileEdit, SourceFile } from '../candidates.js'
 import { isVariantName } from '../answer-values.js'
 import { findSite, type ParsedSource, type SourceEdit, type SyntaxNode } from '../source-text.js'
-import { type Symptom, WRITING } from '../symptoms.js'
+import { isWriteName, type Symptom } from '../symptoms.js'
 import {
+  accessText,
   candidateOf,
   objectKey,
   operator,
@@ -12,7 +13,7 @@ import {
   type Proposal,
   symptomsOf,
 } from './operator.js'
-import { outermostLoop, statementAround, toolAnswers } from './tool-loop.js'
+import { conversationNames, outermostLoop, statementAround, toolAnswers } from './tool-loop.js'
 import { errorAnswer } from './tool.js'
 
 /** Calls that run tools. `key` is an expression that has the same value for equal calls. */
@@ -37,7 +38,7 @@ const deduplicateWrites = operator(
   'policy',
   (context) => symptomsOf(context, 'repeated-call').filter(({ facts }) => facts['writes'] === true),
   (source, { facts }) => [
-    ...inlineWrites(source, String(facts['tool'])),
+    ...inlineCalls(source, String(facts['tool'])),
     ...dispatches(source).map(({ node, tool, key, declare }) => ({
       node,
       edit: source.editWith(ONLY_ONCE, (name) => {
@@ -54,30 +55,56 @@ const deduplicateWrites = operator(
   ],
 )
 
-/** The same for statements in a loop over calls, where no function runs the tool. */
-const inlineWrites = (source: ParsedSource, tool: string): Proposal[] =>
+/**
+ * The same for statements in a loop over calls, where no function runs the tool. Without a name, for
+ * all tools.
+ */
+const inlineCalls = (source: ParsedSource, tool?: string): Proposal[] =>
   toolAnswers(source).flatMap((answer): Proposal[] => {
     const loop = answer.message.around.findLast((each) => each.isLoop)
     const call = loop?.child('left')?.children('declarations')[0]?.child('id')
     const [first] = loop?.child('body')?.children('body') ?? []
     const write = errorAnswer(answer, [])
     if (answer.dispatch !== undefined || loop === undefined || first === undefined) return []
-    if (call?.type !== 'Identifier' || write === undefined) return []
-    const [store, key] = ['finishedWrites', 'write'].map((name) => source.freeName(name))
+    if (call === undefined || write === undefined) return []
+    // All parts of a call but its identifier, which differs.
+    const named = call
+      .children('properties')
+      .filter((each) => !/^(?:call_?)?id$/i.test(each.child('key')?.name ?? ''))
+      .flatMap((each) => each.child('value')?.name ?? [])
+    const parts =
+      call.type === 'Identifier'
+        ? `{ ...${call.text}, id: undefined, call_id: undefined }`
+        : `{ ${named.join(', ')} }`
+    if (call.type !== 'Identifier' && named.length === 0) return []
+    const [store, key] =
+      tool === undefined
+        ? [source.freeName('earlierCalls'), source.freeName('made')]
+        : [source.freeName('finishedWrites'), source.freeName('write')]
+    const said = tool === undefined ? REPEATED_HINT : 'This call was made before.'
     const lines = [
-      `const ${key} = JSON.stringify({ ...${call.text}, id: undefined, call_id: undefined })`,
+      `const ${key} = JSON.stringify(${parts})`,
       `if (${store}.has(${key})) {`,
-      `  ${write("'This call was made before.'")}`,
+      `  ${write(`'${said}'`)}`,
       '  continue',
       '}',
-      `if (${key}.includes('"name":${JSON.stringify(tool)}')) ${store}.add(${key})`,
+      tool === undefined
+        ? `${store}.add(${key})`
+        : `if (${key}.includes('"name":${JSON.stringify(tool)}')) ${store}.add(${key})`,
     ]
     const outer = outermostLoop(answer.message) ?? loop
     const edit = first
       .insertBefore(`${lines.join(`\n${first.indent}`)}\n${first.indent}`)
       .insert(outer.start, `const ${store} = new Set()\n${outer.indent}`)
-    return [{ node: loop, edit, title: `Run ${tool} once for the same arguments` }]
+    const title =
+      tool === undefined
+        ? 'Warn the model when it repeats a call'
+        : `Run ${tool} once for the same arguments`
+    return [{ node: loop, edit, title }]
   })
+
+const REPEATED_HINT =
+  'You already made this call, with the same result. Do not repeat it; answer with what you know.'
 
 const ONLY_ONCE = `
 /** Runs a call once; returns the first result if the same call is made again. */
@@ -220,9 +247,7 @@ const recordOnce = operator(
       .filter((node) => node.isFunction && node.child('body')?.type === 'BlockStatement')
       .filter((node) => {
         const name = (node.child('id') ?? node.child('key') ?? node.parent?.child('id'))?.name ?? ''
-        return (
-          WRITING.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2')) && isRepeated(name, sources)
-        )
+        return isWriteName(name) && isRepeated(name, sources)
       })
       .flatMap((node): Proposal[] => {
         const statements = node.child('body')!.children('body')
@@ -276,6 +301,7 @@ const loopBreaker = operator(
       }),
       title: 'Warn the model when it repeats a call',
     })),
+    ...inlineCalls(source),
     ...turnLimits(source, symptom, context),
   ],
 )
@@ -287,7 +313,7 @@ function unlessRepeated(earlier⟨: Set<string>⟩, key⟨: string⟩, call⟨: 
     earlier.add(key)
     return call()
   }
-  const hint = 'You already made this call, with the same result. Do not repeat it; answer with what you know.'
+  const hint = '${REPEATED_HINT}'
   return ${isText ? 'hint' : '{ error: hint }'}
 }`
 
@@ -352,15 +378,18 @@ const refuseForeign = operator(
     symptomsOf(context, 'untrusted-text')
       .filter(({ facts }) => typeof facts['tool'] === 'string')
       .slice(0, 1),
-  (source, { facts }) =>
+  (source, { facts }, { sources }) =>
     toolAnswers(source).flatMap(({ dispatch: node, message, isText }): Proposal[] => {
-      const list = message.parent?.callee
       const args = node?.args.at(-1)
-      if (node === undefined || args === undefined || list?.name !== 'push') return []
+      const list = node && conversationOf(node, message, sources)
+      if (node === undefined || args === undefined || list === undefined) return []
       const { callee } = node
       const tool = callee?.raw['computed'] === true ? callee.child('property')?.text : undefined
+      const { argument } = facts
+      const checked =
+        typeof argument === 'string' ? `[${args.text}${accessText(argument)}]` : args.text
       const edit = source.editWith(unlessForeign(isText), (name) => {
-        const guarded = `${name}(${list.object!.text}, ${args.text}, () => ${node.text})`
+        const guarded = `${name}(${list}, ${checked}, () => ${node.text})`
         return node.replace(
           tool === undefined
             ? guarded
@@ -372,17 +401,46 @@ const refuseForeign = operator(
     }),
 )
 
+/** The conversation that an answer to a call is added to, maybe after other answers. */
+const conversationOf = (
+  node: SyntaxNode,
+  message: SyntaxNode,
+  sources: readonly ParsedSource[],
+): string | undefined => {
+  const names = conversationNames(sources)
+  const list = message.parent?.callee?.name === 'push' ? message.parent.callee.object! : undefined
+  if (list !== undefined && names.has(list.text)) return list.text
+  const inner = node.source.ofType('VariableDeclarator').find((each) => {
+    const name = each.child('id')?.name
+    const around = each.functionAround
+    return (
+      name !== undefined && names.has(name) && (around === undefined || around.isAround(node.start))
+    )
+  })
+  const param = node.around
+    .filter((each) => each.isFunction)
+    .flatMap((each) => each.children('params'))
+    .find((each) => each.type === 'Identifier' && names.has(each.name!))
+  return inner?.child('id')?.name ?? param?.name ?? list?.text
+}
+
 const unlessForeign = (isText: boolean): string => `
 /** Runs a tool, unless its arguments come from results of tools and not from the user. */
 function unlessForeign(messages⟨: any[]⟩, args⟨: any⟩, call⟨: () => any⟩) {
   const parts = messages
-    .filter(({ role }) => role !== 'assistant')
-    .flatMap((message) => (Array.isArray(message.content) ? message.content : [message]))
-  const isResult = ({ role, type }⟨: any⟩) => role === 'tool' || type === 'tool_result'
+    .filter(({ role, type }) => !/^(?:assistant|model)$/.test(role) && type !== 'function_call')
+    .flatMap((message) => {
+      const parts = message.content ?? message.parts
+      return Array.isArray(parts) ? parts : [message]
+    })
+  const isResult = ({ role, type, functionResponse }⟨: any⟩) =>
+    role === 'tool' || /^(?:tool_result|function_call_output)$/.test(type) || functionResponse !== undefined
   const foreign = JSON.stringify(parts.filter(isResult))
   const own = JSON.stringify(parts.filter((part) => !isResult(part)))
   const values = Object.values(args ?? {}).filter((value) => typeof value === 'string' && value.length >= 6)
-  if (!values.some((value⟨: any⟩) => foreign.includes(value) && !own.includes(value))) return call()
+  // A value of its own, such as the address of a customer, is data; one in a text may be an order.
+  const isData = (value⟨: string⟩) => foreign.replaceAll('\\\\', '').includes(\`"\${value}"\`)
+  if (!values.some((value⟨: any⟩) => foreign.includes(value) && !own.includes(value) && !isData(value))) return call()
   const hint = 'Refused: the arguments come from a result of a tool, and not from the user.'
   return ${isText ? 'hint' : '{ error: hint }'}
 }`

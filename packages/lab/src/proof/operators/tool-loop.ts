@@ -41,9 +41,21 @@ const isToolMessage = (node: SyntaxNode): boolean =>
     return (
       (name === 'role' && text === 'tool') ||
       (name === 'type' && /^(?:tool_result|function_call_output|tool-result)$/.test(text)) ||
-      /^(?:tool_call_id|tool_use_id|toolUseId|toolCallId)$/.test(name ?? '')
+      /^(?:tool_call_id|tool_use_id|toolUseId|toolCallId)$/.test(name ?? '') ||
+      (name === 'response' && node.parent?.child('key')?.name === 'functionResponse')
     )
   })
+
+/** Names of the variables and members that requests to models send as conversations. */
+export const conversationNames = (sources: readonly ParsedSource[]): Set<string> =>
+  new Set(
+    sources.flatMap((source) =>
+      source
+        .ofType('ObjectProperty')
+        .filter((each) => /^(?:messages|input|contents)$/.test(each.child('key')?.name ?? ''))
+        .flatMap((each) => each.child('value')?.text ?? []),
+    ),
+  )
 
 type Dispatch = Pick<ToolAnswer, 'dispatch' | 'isAwaited' | 'isText'>
 
@@ -72,6 +84,20 @@ const dispatchOf = (value: SyntaxNode | undefined, before: number, depth = 0): D
         })
       return next(last?.child('init') ?? last?.child('right'))
     }
+    // `{ result: run(call) }` and `[{ type: 'text', text: run(call) }]`
+    case 'ObjectExpression': {
+      const members = value.children('properties')
+      const [member, ...others] = members.filter((each) => each.child('key')?.name !== 'type')
+      const kind = members.find((each) => each !== member)?.child('value')?.name
+      if (others.length > 0 || member?.type !== 'ObjectProperty') return NO_DISPATCH
+      const found = next(member.child('value'))
+      return kind === 'text' || found.dispatch === undefined ? found : { ...found, isText: false }
+    }
+    case 'ArrayExpression': {
+      const [item, ...others] = value.children('elements')
+      return others.length > 0 ? NO_DISPATCH : next(item)
+    }
+    case 'OptionalCallExpression':
     case 'CallExpression': {
       const callee = value.callee?.text
       if (callee === 'JSON.stringify') return { ...next(value.args[0]), isText: false }

@@ -34,11 +34,20 @@ const coerceArguments = operator(
       .ofType('MemberExpression')
       .filter(
         (node) =>
-          node.name === 'input' &&
-          /^(?:CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
+          /^(?:input|args|arguments)$/.test(node.name ?? '') &&
+          /^(?:(?:Optional)?CallExpression|VariableDeclarator)$/.test(node.parent?.type ?? '') &&
+          node.parent?.callee?.text !== 'JSON.parse' &&
           node.parent?.callee !== node,
       )
-    return [...parsed, ...read].map((node) => ({
+    // The last argument of the function that runs a tool, unless the code above has it.
+    const passed = toolAnswers(source).flatMap(({ dispatch }) => {
+      const last = dispatch?.args.at(-1)
+      const isParsed = source
+        .ofType('VariableDeclarator')
+        .some((each) => each.child('id')?.name === last?.name && /JSON\.parse/.test(each.text))
+      return last?.type === 'Identifier' && ARGUMENTS.test(last.name!) && !isParsed ? [last] : []
+    })
+    return [...parsed, ...read, ...passed].map((node) => ({
       node,
       edit: source.editWith(COERCE_ARGUMENTS, (name) =>
         node.wrap(`${name}(`, `, { ${typesText} })`),
@@ -47,6 +56,8 @@ const coerceArguments = operator(
     }))
   },
 )
+
+const ARGUMENTS = /^(?:input|args|arguments|params|parameters)$/i
 
 /** Types of arguments that have the same type in all tools. */
 const argumentTypes = (tools: readonly ToolSchema[]): [name: string, type: string][] => {
@@ -97,11 +108,21 @@ const answerUnknownTool = operator(
   'tool',
   'unknown-tool',
   (source, symptom, context) => {
-    const dispatched = toolAnswers(source).flatMap(({ dispatch: node, isText }) => {
-      const edit = node && unknownToolEdit(node, isText, symptom)
-      return node === undefined || edit === undefined ? [] : [{ node, edit }]
+    const dispatched = toolAnswers(source).flatMap(({ dispatch: node, isText }) =>
+      node === undefined ? [] : [{ node, isText }],
+    )
+    // The error was thrown in a function that looks a tool up and calls it.
+    const isText = context.sources.flatMap(toolAnswers).every((answer) => answer.isText)
+    const thrown = source
+      .ofType('CallExpression')
+      .filter((node) => isThrownIn(context, node))
+      .filter((node) => dispatched.every((each) => each.node !== node))
+      .map((node) => ({ node, isText }))
+    const answered = [...dispatched, ...thrown].flatMap((each) => {
+      const edit = unknownToolEdit(each.node, each.isText, symptom)
+      return edit === undefined ? [] : [{ node: each.node, edit }]
     })
-    return [...dispatched, ...throwsToAnswers(source, context)].map((each) => ({
+    return [...answered, ...throwsToAnswers(source, symptom, context)].map((each) => ({
       ...each,
       title: 'Answer calls to unknown tools',
       why: `${symptom.evidence} The agent does not answer such a call.`,
@@ -117,11 +138,16 @@ const unknownToolEdit = (
   const { source, callee } = node
   const known = JSON.stringify(symptom.facts['tools'] ?? [])
   const object = callee?.object
-  if (callee?.raw['computed'] === true && object !== undefined) {
-    const tool = callee.child('property')!.text
-    return source.editWith(unknownTool(isText), (name) =>
-      callee.replace(`(${callee.text} ?? ${name}(${tool}, Object.keys(${object.text})))`),
-    )
+  // `tools[name](…)`, and `tools[name].run(…)` with the name of the method.
+  for (const [target, method] of [[callee], [object, callee?.name]] as const) {
+    const call = target === undefined ? undefined : lookedUp(target, known)
+    if (target === undefined || call === undefined) continue
+    return source.editWith(unknownTool(isText), (name) => {
+      const other = `${name}(${call})`
+      return target.replace(
+        `(${target.text} ?? ${method === undefined ? other : `{ ${method}: ${other} }`})`,
+      )
+    })
   }
   // A tool looked up earlier: `const tool = tools.find(…)`, then `tool(…)` or `tool.execute(…)`.
   const looked = callee?.type === 'Identifier' ? callee : object
@@ -134,6 +160,19 @@ const unknownToolEdit = (
   )
 }
 
+/** Arguments for `unknownTool`, if an expression looks up a tool by its name. */
+const lookedUp = (node: SyntaxNode, known: string): string | undefined => {
+  if (/^(?:Optional)?MemberExpression$/.test(node.type) && node.raw['computed'] === true) {
+    const property = node.child('property')!
+    return property.type.endsWith('Literal')
+      ? undefined
+      : `${property.text}, Object.keys(${node.object!.text})`
+  }
+  const [key] = node.args
+  if (node.callee?.name === 'get' && key !== undefined) return `${key.text}, ${known}`
+  return node.callee?.name === 'find' ? `undefined, ${known}` : undefined
+}
+
 const unknownTool = (isText: boolean): string => `
 /** Answers a call to a tool that does not exist, so that the model can correct itself. */
 function unknownTool(name⟨: string | undefined⟩, known⟨: string[]⟩) {
@@ -141,9 +180,10 @@ function unknownTool(name⟨: string | undefined⟩, known⟨: string[]⟩) {
   return () => ${isText ? 'message' : '({ error: message })'}
 }`
 
-/** Makes a function that runs tools return an error text instead of throwing. */
+/** Makes a function that runs tools return the error and the names of the tools instead of throwing. */
 const throwsToAnswers = (
   source: ParsedSource,
+  { facts }: Symptom,
   { thrownAt: [at], sources }: OperatorContext,
 ): { readonly node: SyntaxNode; readonly edit: SourceEdit }[] => {
   if (at?.source !== source) return []
@@ -151,7 +191,10 @@ const throwsToAnswers = (
   const argument = node?.child('argument')
   if (node === undefined || argument === undefined) return []
   const message = argument.type === 'NewExpression' ? argument.args[0] : undefined
-  const said = message?.text ?? "'The call failed.'"
+  const names = (facts['tools'] ?? []) as readonly string[]
+  const text = message?.text ?? "'The call failed.'"
+  const isPlain = /^(?:StringLiteral|TemplateLiteral|BinaryExpression)$/.test(message?.type ?? '')
+  const said = `${isPlain || message === undefined ? text : `(${text})`} + '. Use one of: ${names.join(', ')}.'`
   const loop = node.around.findLast((each) => each.isLoop)
   const inLoop = toolAnswers(source).find((answer) => loop?.isAround(answer.message.start))
   if (inLoop !== undefined) {

@@ -218,13 +218,28 @@ const repairJson = operator(
       ({ facts }) => facts['isCutOff'] !== true && facts['kind'] !== 'object',
     ),
   (source, _symptom, context) => {
+    // The library parses the answer itself, and asks for its text first.
+    const generated = source.calls('generateObject').flatMap((node): Proposal[] => {
+      const [options] = node.args
+      const names = options?.propertyNames ?? []
+      if (options?.type !== 'ObjectExpression' || names.includes('experimental_repairText'))
+        return []
+      const edit = source.editWith(PARSE_MODEL_JSON, (name) => {
+        const type = source.isTyped ? ': { text: string }' : ''
+        const option = `experimental_repairText: async ({ text }${type}) => JSON.stringify(${name}(text)),`
+        return source.edit().insert(options.start + 1, ` ${option}`)
+      })
+      const title = 'Accept JSON with a code fence, words around it or trailing commas'
+      return [{ node, edit, title }]
+    })
     const all = source.calls('JSON.parse').filter(({ args }) => args.length === 1)
     const failed = all.filter((node) => isThrownIn(context, node))
-    return withPlacebo(failed.length === 0 ? all : failed, all, (node) => ({
+    const parsed = withPlacebo(failed.length === 0 ? all : failed, all, (node) => ({
       node,
       edit: source.editWith(PARSE_MODEL_JSON, (name) => node.callee!.replace(name)),
       title: 'Accept JSON with a code fence, words around it or trailing commas',
     }))
+    return [...parsed, ...generated]
   },
 )
 
