@@ -235,11 +235,12 @@ export function judgeScenario(letter, result) {
   const wanted = isNamed ? (expected.causes ?? []) : []
   if (JSON.stringify(named) !== JSON.stringify(wanted))
     mistakes.push(`causes ${JSON.stringify(named)} instead of ${JSON.stringify(wanted)}`)
-  if (isNamed && expected.ways !== undefined && `${ways}` !== `${expected.ways}`)
-    mistakes.push(`answered by ${ways} instead of ${expected.ways}`)
-  const mayEcho = new Set([...(expected.echoes ?? [])])
+  const wantedWays = (expected.ways ?? ways).join()
+  if (isNamed && ways.join() !== wantedWays)
+    mistakes.push(`answered by ${ways.join()} instead of ${wantedWays}`)
+  const mayEcho = new Set(expected.echoes)
   const innocent = isNamed ? echoes.filter((label) => !mayEcho.has(label)) : []
-  if (innocent.length > 0) mistakes.push(`innocent: ${innocent}`)
+  if (innocent.length > 0) mistakes.push(`innocent: ${innocent.join()}`)
   if (result.refunds > 0) mistakes.push(`${result.refunds} effects repeated`)
   if (expected.isOffline && result.requests > 0) mistakes.push(`${result.requests} requests sent`)
   const told = isTold ? 'right' : 'cannot tell'

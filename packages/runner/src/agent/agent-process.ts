@@ -199,7 +199,7 @@ function preloadFlags(
   if (isTypeScript && loaders.length === 0 && started > 1 && files.length > 0) {
     const stripped = inside('stripped.json')
     writeFileSync(stripped, JSON.stringify(stripFiles(files)), { mode: 0o600 })
-    loader += `?${new URLSearchParams({ [STRIPPED]: stripped })}`
+    loader += `?${STRIPPED}=${encodeURIComponent(stripped)}`
   }
   const modules =
     loaders.length > 0
