@@ -124,7 +124,13 @@ const entries = {
  * groups share a module, the one with the higher priority has it.
  */
 const groups = {
-  tape: [{ name: 'shared', minShareCount: 2 }],
+  tape: [
+    // All that a recorded process needs.
+    { name: 'format', test: /[\\/]tape[\\/]src[\\/]format[\\/]index\.ts$/, priority: 3 },
+    { name: 'secrets', test: /[\\/]tape[\\/]src[\\/]secrets[\\/]index\.ts$/, priority: 2 },
+    { name: 'node', test: /[\\/]tape[\\/]src[\\/]node[\\/]index\.ts$/, priority: 1 },
+    { name: 'shared', minShareCount: 2 },
+  ],
   engine: [
     // Threads that load TypeScript need nothing else.
     { name: 'errors', test: /[\\/]engine[\\/]src[\\/]errors\.ts$/, priority: 7 },
@@ -150,6 +156,8 @@ const groups = {
     { name: 'player', test: /library[\\/]run-again\.ts$/, priority: 1 },
   ],
   runner: [
+    // Processes and threads that run TypeScript need nothing else.
+    { name: 'typescript', test: /[\\/]typescript[\\/]typescript-hooks\.ts$/, priority: 7 },
     { name: 'start', test: /[\\/](?:package-root|exit-codes)\.ts$/, priority: 6 },
     // Modules that the library needs without the command line.
     { name: 'project', test: /[\\/]config[\\/](?:define|find)-config\.ts$/, priority: 5 },

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -139,6 +147,27 @@ test('recording an agent loads no code that runs an agent, in the process of the
   expect(record.length).toBeGreaterThan(50)
   expect(record.filter((each) => agents.test(each))).toEqual([])
 })
+
+test('the thread that compiles TypeScript on Node 20 loads nothing else but errors', () => {
+  const thread = bundledWith(join(root, 'packages/runner/bundle/typescript-hooks-thread.js'))
+  const bytes = [...thread].reduce((sum, file) => sum + statSync(file).size, 0)
+  expect(thread.size).toBeGreaterThan(3)
+  expect(bytes, [...thread].join('\n')).toBeLessThan(200_000)
+})
+
+/** Bundled files of our packages that an import of this file loads at once. */
+function bundledWith(file: string, loaded = new Set<string>()): Set<string> {
+  loaded.add(file)
+  for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(BUNDLED_IMPORT)) {
+    const [, own, entry = 'index'] = /^@retake\/(\w+)(?:\/([\w-]+))?$/.exec(name) ?? []
+    const next = own
+      ? join(root, 'packages', own, 'bundle', `${entry}.js`)
+      : name.startsWith('.') && join(dirname(file), name)
+    if (next && !loaded.has(next)) bundledWith(next, loaded)
+  }
+  return loaded
+}
+const BUNDLED_IMPORT = /^(?:import|export) (?:[^'";]* from )?"([^"]+)"/gm
 
 /** Files, and names of packages of others, that an import of this file loads at once. */
 function loadedBy(file: string, loaded = new Set<string>()): Set<string> {

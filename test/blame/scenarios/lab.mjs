@@ -162,21 +162,3 @@ export function summaryOf({ found, blamed }) {
     forks: forks.asked,
   }
 }
-
-if (process.argv[1] === import.meta.filename) {
-  const letters = process.argv.slice(2)
-  const counts = []
-  for (const letter of letters.length > 0 ? letters : LETTERS) {
-    const startedAt = performance.now()
-    const result = await blameScenario(letter)
-    const seconds = Math.round((performance.now() - startedAt) / 1000)
-    const { requests, refunds } = result
-    console.log(JSON.stringify({ letter, seconds, requests, refunds, ...summaryOf(result) }))
-    counts.push(result.found?.findings?.forks.asked ?? 0)
-    if (process.env.LAB_TALK) console.log(result.recorded.stdout, result.blamed.stderr)
-  }
-  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
-  console.log(
-    `${counts.length} scenarios: ${mean.toFixed(1)} forks on average, ${Math.max(...counts)} at most`,
-  )
-}

@@ -135,8 +135,14 @@ async function drawNext(
   const isPinnedKnown = pinned.fails === pinned.forks && pinned.forks >= MIN_PAIRS_SAME
   if (isPinnedKnown && free.forks < 2 * pinned.forks) return ledger.draw(free, purpose)
   if (ledger.concurrency === 1) return ledger.draw(pinned, purpose)
-  await Promise.all([ledger.draw(pinned, purpose), ledger.draw(free, purpose)])
+  // While the rates look equal, so many pairs are needed anyway.
+  const missing = looksSame(search, pinned, free) ? MIN_PAIRS_SAME - pinned.forks : 1
+  const times = Math.max(1, Math.min(missing, ledger.concurrency))
+  await Promise.all([ledger.draw(pinned, purpose, times), ledger.draw(free, purpose, times)])
 }
+
+const looksSame = ({ levels }: Search, pinned: LedgerCell, free: LedgerCell): boolean =>
+  logOddsOfTwoRates(levels, pinned, free) < 0
 
 function compare(
   search: Search,

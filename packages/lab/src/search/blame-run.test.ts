@@ -325,6 +325,40 @@ describe('limits', () => {
 })
 
 describe('how forks are requested', () => {
+  test('with two at a time, most forks run beside another one, and hardly more are needed', async () => {
+    const run = async (concurrency: number) => {
+      // The recorded clock read makes no difference.
+      const source = failsWith(7, [2])
+      let running = 0
+      let alone = 0
+      const findings = await blameRun({
+        ...source,
+        // Makes no difference.
+        ambient: [{ kind: 'clock', name: 'now' }],
+        concurrency,
+        fork: async (coalition, draw) => {
+          // The unchanged run needs no process.
+          if (coalition.pinned.length === 7 && coalition.ambient.length === 1)
+            return source.fork(coalition, draw)
+          running += 1
+          const before = running
+          await new Promise((resolve) => setImmediate(resolve))
+          if (before === 1 && running === 1) alone += 1
+          const outcome = await source.fork(coalition, draw)
+          await new Promise((resolve) => setImmediate(resolve))
+          running -= 1
+          return outcome
+        },
+      })
+      return { alone, forks: findings.forks.asked, causes: causeIndexes(findings) }
+    }
+    const one = await run(1)
+    const two = await run(2)
+    expect(two.causes).toEqual(one.causes)
+    expect(two.forks).toBeLessThanOrEqual(one.forks + 2)
+    expect(two.alone).toBeLessThanOrEqual(12)
+  })
+
   test('a deterministic source gets each coalition only once', async () => {
     for (let seed = 1; seed <= 100; seed++) {
       const model = randomModel(seed, 'deterministic')

@@ -85,6 +85,8 @@ async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): 
 
 const MAX_DRAWS = 400
 const DOUBTFUL_AFTER = 40
+/** From this probability on, the next fork starts before the result of the one before is known. */
+const ALMOST_CERTAIN = 0.9
 /** Minimum prior, so that forks can overrule it. */
 const PRIOR_FLOOR = 0.001
 
@@ -115,19 +117,32 @@ export async function firstFail(search: Search, query: FirstFailQuery) {
     }
     return belief
   }
+  const isOpen = (cut: number): boolean => !search.ledger.isExhausted(cells[cut]!)
   let belief = believe()
   for (let drawn = 0; drawn < maxDraws && belief.best() < 1 - errorRate; drawn++) {
     // A query that stays open this long suggests that the rates are based on too few forks.
     if (drawn === DOUBTFUL_AFTER && (await search.firmUpAnchors())) belief = believe()
-    const at = belief.halfway((split) => !search.ledger.isExhausted(cells[split]!))
+    const at = belief.halfway(isOpen)
     if (at === undefined) break
-    const cell = cells[at]!
-    const before = { fails: cell.fails, forks: cell.forks }
-    await search.ledger.draw(cell, purpose)
-    const fails = cell.fails - before.fails
-    belief.update(at, fails, cell.forks - before.forks - fails)
+    const cuts = [at, ...nextCut(at)]
+    const before = new Map(cuts.map((cut) => [cut, { ...cells[cut]! }]))
+    await Promise.all(cuts.map((cut) => search.ledger.draw(cells[cut]!, purpose)))
+    for (const [cut, { fails, forks }] of before) {
+      const now = cells[cut]!
+      const more = now.fails - fails
+      belief.update(cut, more, now.forks - forks - more)
+    }
   }
   return { at: belief.bestAt, probability: belief.best() }
+
+  /** The cut that comes next if a cut almost certainly shows what is expected. */
+  function nextCut(at: number): readonly number[] {
+    if (search.ledger.concurrency === 1 || belief.best() < ALMOST_CERTAIN) return []
+    const then = believe()
+    const fails = at < belief.bestAt ? 0 : 1
+    then.update(at, fails, 1 - fails)
+    return then.best() < 1 - errorRate ? [then.halfway(isOpen) ?? []].flat() : []
+  }
 }
 
 /** Joint probabilities of "this candidate is the first" and each pair of rates. */

@@ -77,8 +77,12 @@ export async function proveCause(
   order: 'first' | 'other',
 ): Promise<Proof> {
   let errorRate = 0
-  for (const { cell, fails, purpose } of claimsOf(search, core, order)) {
-    const before = fails ? chosenBy(search, cell, order) : undefined
+  const claims = claimsOf(search, core, order).map((claim) => ({
+    ...claim,
+    before: claim.fails ? chosenBy(search, claim.cell, order) : undefined,
+  }))
+  await drawBeside(search, claims)
+  for (const { cell, fails, purpose, before } of claims) {
     // Log likelihood ratio of the claim against its opposite.
     const strict = barOf(search.errorRate / STRICTER)
     const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
@@ -96,6 +100,16 @@ export async function proveCause(
   }
   if (await isWeaker(search, core)) return { isProven: false, errorRate: 1 }
   return { isProven: true, errorRate: Math.min(1, errorRate) }
+}
+
+/** Runs forks beside each other that every claim needs if all of them are right. */
+async function drawBeside({ ledger }: Search, claims: readonly Claim[]): Promise<void> {
+  if (ledger.concurrency === 1 || ledger.isDeterministic) return
+  await Promise.all(
+    claims.map(({ cell, fails, purpose }) =>
+      ledger.draw(cell, purpose, (fails ? MIN_ALONE : 1) - cell.forks - cell.undefinedForks),
+    ),
+  )
 }
 
 interface Claim {

@@ -14,6 +14,7 @@ import { PRELOADS_VARIABLE, requireNode, TASK_VARIABLE } from '@retake/engine/ru
 import type { Preload } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { runnerEntry } from '../package-root.js'
+import { STRIPPED, stripFiles } from '../typescript/strip-types.js'
 import { REQUIRED } from '../typescript/typescript-hooks.js'
 
 /**
@@ -135,6 +136,8 @@ export interface AgentStart {
   readonly preloads?: readonly Preload[]
   /** For a run of `record()`: the function to call instead of running the file. */
   readonly call?: FunctionCall
+  /** Absolute paths of the program's source files, if a tape says it. */
+  readonly sources?: readonly string[]
 }
 
 export interface AgentOptions {
@@ -174,25 +177,40 @@ const GRACE_MS = 250
 /** Time for the agent to clean up when it is stopped. */
 const STOP_MS = 2000
 
-/** Flags that load Retake and, if the agent needs it, Retake's TypeScript loader. */
-function preloadFlags({ entry, nodeArgs, env }: AgentStart): string[] {
+/** Processes that this one has started. */
+let started = 0
+
+/**
+ * Flags that load Retake and, if the agent needs it, Retake's TypeScript loader. From the second
+ * process on, the loader gets stripped files.
+ */
+function preloadFlags(
+  { entry, nodeArgs, env, sources = [] }: AgentStart,
+  inside: (name: string) => string,
+): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
   const own = (name: string): string => runnerEntry(name).href
-  const isTypeScript = /\.[cm]?ts$/.test(entry)
+  const isTypeScript = IS_TYPESCRIPT.test(entry)
   const loaders = loaderFlags(nodeArgs, env)
   const isRequired = isTypeScript && loaders.every((flag) => FLAGS[flag] === 'require')
+  started += 1
+  const files = sources.filter((file) => IS_TYPESCRIPT.test(file))
+  let loader = own('typescript-loader')
+  if (isTypeScript && loaders.length === 0 && started > 1 && files.length > 0) {
+    const stripped = inside('stripped.json')
+    writeFileSync(stripped, JSON.stringify(stripFiles(files)), { mode: 0o600 })
+    loader += `?${STRIPPED}=${encodeURIComponent(stripped)}`
+  }
   const modules =
     loaders.length > 0
       ? [own('user-loader') + (isRequired ? `?${REQUIRED}` : ''), engine]
       : isTypeScript
-        ? [
-            own('typescript-loader'),
-            engine,
-            ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
-          ]
+        ? [loader, engine, ...('registerHooks' in module ? [] : [own('enable-source-maps')])]
         : [engine]
   return modules.map((url) => `--import=${url}`)
 }
+
+const IS_TYPESCRIPT = /\.[cm]?ts$/
 
 /** Well below the 128 kB that systems allow for one variable. */
 const VARIABLE_LENGTH = 30_000
@@ -228,7 +246,7 @@ export class TaskProcess {
     // After all preloads of the user. The agent does not see these flags.
     const retakeFlags = [
       ...(options.isServed ? replayPermissions(this.#folder, start, options.isInspected) : []),
-      ...preloadFlags(start),
+      ...preloadFlags(start, inside),
     ]
     const task: ProcessTask = {
       ...taskOf(inside),

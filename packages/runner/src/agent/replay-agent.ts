@@ -251,7 +251,15 @@ export function startOf(tape: Tape, root?: MovedRoot, other?: string): AgentStar
     return file === undefined || existsSync(path.resolve(cwd, file))
   })
   const env = details.env ? withSurroundings(process.env, details.env) : process.env
-  const start = { entry, args, cwd, env, nodeArgs }
+  const sources = [entry, ...Object.keys(details.code?.files ?? {})]
+  const start = {
+    entry,
+    args,
+    cwd,
+    env,
+    nodeArgs,
+    sources: [...new Set(sources.map((file) => path.resolve(cwd, file)))],
+  }
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
   // The program loaded its preloads before the run, so the agent gets none.
   const file = path.resolve(cwd, entry)

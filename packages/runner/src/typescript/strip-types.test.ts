@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
-import { stripTypes } from './strip-types.js'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { stripFiles, STRIPPED, stripTypes, useStrippedOf } from './strip-types.js'
 
 const strip = (source: string) => stripTypes(source, '/agent.ts')
 
@@ -65,4 +68,43 @@ test.each([
   ['an expression', 'export const r: RegExp = /["`]\\n@x/\nexport const s = `@x`'],
 ])('an @ in %s is not a decorator', (_, source) => {
   expect(strip(source).mapped).toBe(false)
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'retake-strip-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function written(name: string, text: string): string {
+  const file = join(folder, name)
+  writeFileSync(file, text)
+  return file
+}
+
+test('files are stripped for other processes as they would be there, except those that it cannot strip', () => {
+  const source = 'const a: number = 1\nenum Mood { Calm }\nconsole.log(a, Mood.Calm)'
+  const agent = written('agent.ts', source)
+  const files = stripFiles([
+    agent,
+    written('decorated.ts', '@sealed\nexport class A {}'),
+    written('mistaken.ts', 'const b = a +\n;'),
+    join(folder, 'missing.ts'),
+  ])
+  expect(files).toEqual({ [agent]: { source, ...stripTypes(source, agent) } })
+  written('agent.ts', 'const c: number = 2')
+  expect(stripFiles([agent])[agent]?.code).toBe('const c         = 2')
+  expect(stripFiles([agent, written('long.ts', `// ${'a'.repeat(2_000_000)}`)])).toEqual({})
+})
+
+test('a file that was stripped elsewhere is not stripped again, unless it has changed', () => {
+  const source = 'const a: number = 1'
+  const stored = written(
+    'stripped.json',
+    JSON.stringify({ '/known.ts': { source, code: 'const a = "elsewhere"', mapped: false } }),
+  )
+  expect(useStrippedOf('file:///loader.js')).toBe(false)
+  expect(useStrippedOf(`file:///loader.js?${STRIPPED}=${encodeURIComponent(stored)}`)).toBe(true)
+  expect(stripTypes(source, '/known.ts').code).toBe('const a = "elsewhere"')
+  expect(stripTypes(source, '/other.ts').code).toBe('const a         = 1')
+  expect(stripTypes('const a: number = 2', '/known.ts').code).toBe('const a         = 2')
+  useStrippedOf(`file:///loader.js?${STRIPPED}=missing.json`)
+  expect(stripTypes(source, '/known.ts').code).toBe('const a         = 1')
 })

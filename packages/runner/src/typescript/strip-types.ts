@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import type * as Swc from '@swc/wasm-typescript'
 import { RetakeError } from '@retake/engine/errors'
+import { attempt } from '@retake/tape/format'
 import { compileDecorators, usesDecorators } from './compile-decorators.js'
 
 /** swc throws a plain object, not an Error. */
@@ -13,26 +15,91 @@ interface SwcProblem {
   readonly startColumn?: number
 }
 
+// Taken before the engine replaces it.
+const readText = readFileSync
+
 // A CommonJS package of 4 MB, loaded on first use, or early by `loadStripper`.
 let swc: typeof Swc | undefined
 export const loadStripper = (): typeof Swc =>
   (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as typeof Swc)
+
+/** `mapped`: positions moved, and the code has a source map. */
+interface JavaScript {
+  readonly code: string
+  readonly mapped: boolean
+}
 
 /**
  * Turns TypeScript into JavaScript. Types become blanks, so that positions stay the same. Only code
  * that needs more (enums, namespaces, parameter properties, unmarked type imports, decorators) is
  * rewritten and gets a source map.
  */
-export function stripTypes(source: string, path: string) {
-  return outside(() => toJavaScript(source, path))
+export function stripTypes(source: string, path: string): JavaScript {
+  return outside(() => {
+    const stripped = strippedFiles()[path]
+    // The file may have changed since then.
+    return stripped?.source === source ? stripped : toJavaScript(source, path)
+  })
 }
 
 /** Compiling is not the agent's work, even if it happens in its process. */
 let outside = <T>(work: () => T): T => work()
 export const stripOutside = (run: typeof outside): void => void (outside = run)
 
-/** `mapped`: positions moved, and the code has a source map. */
-function toJavaScript(source: string, path: string): { code: string; mapped: boolean } {
+interface StrippedFile extends JavaScript {
+  readonly source: string
+}
+/** By path. */
+type StrippedFiles = Readonly<Record<string, StrippedFile>>
+
+const NONE: StrippedFiles = {}
+let strippedFiles = (): StrippedFiles => NONE
+
+/** Names the file in the address of a loader. */
+export const STRIPPED = 'stripped'
+
+/**
+ * Uses what `stripFiles` returned in the process that started this one, if the address of a loader
+ * names a file with it.
+ */
+export function useStrippedOf(loader: string): boolean {
+  const file = new URL(loader).searchParams.get(STRIPPED)
+  if (file === null) return false
+  let files: StrippedFiles | undefined
+  strippedFiles = () =>
+    (files ??= attempt(() => JSON.parse(readText(file, 'utf8')) as StrippedFiles, NONE))
+  return true
+}
+
+/** A longer program is stripped where it runs, because it may load few of its files. */
+const LENGTH_MAX = 2_000_000
+
+/**
+ * Strips files for processes that this one starts: loading the stripper takes longer than most
+ * agents. Leaves out files that only the project's own compiler can strip.
+ */
+export function stripFiles(paths: readonly string[]): StrippedFiles {
+  const files: Record<string, StrippedFile> = {}
+  let length = 0
+  for (const path of paths) {
+    const source = attempt(() => readText(path, 'utf8'))
+    length += source?.length ?? 0
+    if (length > LENGTH_MAX) return NONE
+    if (source === undefined || usesDecorators(source)) continue
+    const known = stripped.get(path)
+    // A file with a syntax error is left to the process that loads it.
+    const file =
+      known?.source === source ? known : attempt(() => ({ source, ...toJavaScript(source, path) }))
+    if (file === undefined) continue
+    stripped.set(path, file)
+    files[path] = file
+  }
+  return files
+}
+
+const stripped = new Map<string, StrippedFile>()
+
+function toJavaScript(source: string, path: string): JavaScript {
   try {
     const { code } = run(source, path, 'strip-only')
     if (!usesDecorators(code) && !importsOnlyTypes(code, source, path))

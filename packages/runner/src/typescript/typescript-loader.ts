@@ -4,7 +4,7 @@
  */
 import module from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { loadStripper, stripOutside } from './strip-types.js'
+import { loadStripper, stripOutside, useStrippedOf } from './strip-types.js'
 import {
   answerFor,
   findImported,
@@ -26,10 +26,12 @@ interface NewerModule {
 }
 const { registerHooks, setSourceMapsSupport } = module as NewerModule
 
+const isStripped = useStrippedOf(import.meta.url)
 let mapsEnabled = false
 
-// The engine is loaded next, before the agent's code.
-void import('@retake/engine/hook').then(({ outsideRuns }) => stripOutside(outsideRuns))
+// The engine is loaded before the hooks, which Node 20 calls in another thread for every module.
+const { outsideRuns } = await import('@retake/engine/hook')
+stripOutside(outsideRuns)
 
 // Makes `require` of TypeScript work the same on every Node.
 const loader = module as unknown as CommonJsLoader
@@ -46,7 +48,7 @@ loader._resolveFilename = (request, parent, ...rest) => {
 }
 
 if (registerHooks) {
-  loadStripper()
+  if (!isStripped) loadStripper()
   registerHooks({
     resolve: (specifier, context, next) =>
       next(findImported(specifier, context) ?? specifier, context),
@@ -61,7 +63,9 @@ if (registerHooks) {
     },
   })
 } else {
-  module.register(runnerEntry('typescript-hooks-thread'))
+  const thread = runnerEntry('typescript-hooks-thread')
+  thread.search = new URL(import.meta.url).search
+  module.register(thread)
 }
 
 /** The parts of Node's CommonJS loader that `require` hooks have always used. */
