@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { OpenedSession, SessionPosition, SourceExcerpt } from '@retake/web'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { findNode } from '../../scripts/find-node.mjs'
@@ -103,10 +103,11 @@ async function lookInto({ project, id, retake, retakeEach, ui, line }: Omit<Edit
       excerpt.lines,
     ]),
   }
-  // In CommonJS, the variable `module` has the folder of the copy in which recorded code runs.
+  // In CommonJS, the variable `module` has the folder of the copy in which recorded code runs, and
+  // the folders above it.
   const text = JSON.stringify(shown).replaceAll(
-    /\/[^"'\s]*\/retake-code-\w+\/work/g,
-    project.folder,
+    /\/[^"'\s]*\/retake-code-\w+(?=\/)/g,
+    dirname(project.folder),
   )
   return { recorded, today, shown: JSON.parse(text) as typeof shown }
 }
