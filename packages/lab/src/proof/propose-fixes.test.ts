@@ -862,6 +862,17 @@ describe('tool', () => {
     expect(changed(fix).join('|')).toContain(expected)
   })
 
+  test('a denial of a guard is not given to the model, because the call is still not made', () => {
+    const source =
+      "for (const call of calls) {\n  const metres = ▸convert(call.args)\n  list.push({ role: 'tool', tool_call_id: call.id, content: metres + ' m' })\n}\n"
+    const operators = (className: string): readonly string[] => {
+      const error = { class: className, message: 'The tool "convert" was not started.' }
+      return propose({ source, error }).map((each) => each.operator)
+    }
+    expect(operators('RangeError')).toContain('argument-error-to-model')
+    expect(operators('GuardError')).not.toContain('argument-error-to-model')
+  })
+
   test.each([
     [
       'fails',

@@ -224,8 +224,10 @@ const throwsToAnswers = (
 const argumentErrorToModel = operator(
   'argument-error-to-model',
   'tool',
-  // The error that JavaScript throws for an unknown tool does not say which tools there are.
-  (context) => (symptomsOf(context, 'unknown-tool').length > 0 ? [] : thrown(context)),
+  // The error that JavaScript throws for an unknown tool does not say which tools there are. A guard
+  // stopped the run on purpose: a run that goes on after a denial is not repaired.
+  (context) =>
+    symptomsOf(context, 'unknown-tool').length > 0 || isDenial(context) ? [] : thrown(context),
   (source, { evidence }, context) => {
     const why = `${evidence} The model could correct itself, but never saw the error.`
     const title = 'Return tool errors to the model'
@@ -257,6 +259,9 @@ const argumentErrorToModel = operator(
     })
   },
 )
+
+const isDenial = ({ error }: OperatorContext): boolean =>
+  error !== undefined && [error.class, error.name].includes('GuardError')
 
 /** Answers a call with the error of the statements that compute its result. */
 const caughtAnswer = (
