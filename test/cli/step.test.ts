@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StoppedPosition } from '@retake/engine/inspect'
+import { findNode } from '../../scripts/find-node.mjs'
+import { startEffectProvider } from '../support/effect-provider.mjs'
 import { feed } from '../support/feed.mjs'
 import { startProvider } from '../support/loopback-provider.mjs'
-import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
+import { agentPath, makeWorkspace, run } from '../support/run-retake.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { survivors } from '../support/start-timeline.js'
 import { cli, folderWith } from './workspace.js'
@@ -196,5 +198,46 @@ test.each(sampled(signals, ([signal]) => signal === 'SIGKILL'))(
     const [code] = (await once(child, 'exit')) as [number | null]
     expect(code).toBe(exitCode)
     expect(await survivors(pids)).toEqual([])
+  },
+)
+
+const isToday = (major: string): boolean => process.versions.node.startsWith(`${major}.`)
+
+test.each(sampled(['20', '22', '24'], isToday))(
+  'a CommonJS program stops at its step although its outermost function was collected, on Node %s',
+  async (major) => {
+    const node = await findNode(major)
+    const provider = await startEffectProvider()
+    const { folder } = await folderWith({
+      'agent.cjs': `async function main() {
+  const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'x' })
+  console.log(response.status)
+}
+setImmediate(() => {
+  gc()
+  setImmediate(main)
+})
+`,
+    })
+    const recorded = await run(
+      node,
+      [cli, 'record', '--node-arg=--expose-gc', 'agent.cjs'],
+      folder,
+      { env: { AGENT_BASE_URL: provider.url } },
+    )
+    await provider.close()
+    expect(recorded.code, recorded.stderr).toBe(0)
+    const { stdout } = await run(
+      node,
+      [cli, 'debug', 'step', 'last', '--at', '1', '--json'],
+      folder,
+      { input: 'print main.name\n' },
+    )
+    const [first = '', second = ''] = stdout.split('\n')
+    const { position } = JSON.parse(first) as { position: StoppedPosition }
+    expect(position.kind).toBe('stop')
+    // Without its possible locations, V8 also stops between the answer and the assignment.
+    expect([2, 3]).toContain(position.location?.line)
+    expect(second).toContain('main')
   },
 )

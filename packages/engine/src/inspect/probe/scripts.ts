@@ -92,6 +92,14 @@ export class Scripts {
     return []
   }
 
+  /** Positions of a script that its source map names; none without a map. */
+  mappedLocations(scriptId: string): ScriptLocation[] {
+    const script = this.byId.get(scriptId)
+    const map = script && this.#mapOf(script)
+    if (map === undefined) return []
+    return Array.from(mappedLocations(map), (location) => ({ scriptId, ...location }))
+  }
+
   /** In a bundle, only the source map distinguishes user code from packages. */
   isUsers(location: ScriptLocation): boolean {
     const script = this.byId.get(location.scriptId)

@@ -48,11 +48,28 @@ export class UserBreakpoints {
     await Promise.all(
       added.map(async ({ scriptId }) => {
         this.#armed.add(scriptId)
-        const locations = await possibleLocations(this.link, scriptId)
+        const possible = await possibleLocations(this.link, scriptId)
+        const locations = possible.length > 0 ? possible : await this.#mappedOrLines(scriptId)
         const users = locations.filter((location) => this.scripts.isUsers(location))
         await Promise.all(users.map((location) => this.#set(location)))
       }),
     )
+  }
+
+  /**
+   * Node 24 knows no possible locations of a CommonJS module whose outermost function was collected
+   * as garbage, but accepts breakpoints in functions that are still there.
+   */
+  async #mappedOrLines(scriptId: string): Promise<readonly ScriptLocation[]> {
+    const mapped = this.scripts.mappedLocations(scriptId)
+    if (mapped.length > 0) return mapped
+    const { scriptSource } = await this.link.post<{ scriptSource: string }>(
+      'Debugger.getScriptSource',
+      { scriptId },
+    )
+    return scriptSource
+      .split('\n')
+      .map((_, lineNumber) => ({ scriptId, lineNumber, columnNumber: 0 }))
   }
 
   async disarm(): Promise<void> {
