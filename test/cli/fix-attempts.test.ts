@@ -20,7 +20,7 @@ const attemptsIn = ({ fixes }: FixResult) =>
 /** Names of functions that write, and addresses, which review would find before the code runs. */
 const hidden = (code: string): string =>
   code
-    .replaceAll(/\bfs(\.promises)?\.(\w)(\w+)(?=[(,])/g, "fs$1['$2' + '$3']")
+    .replaceAll(/\b(files|later)\.(\w)(\w+)(?=[(,])/g, "$1['$2' + '$3']")
     .replaceAll("'http://", "'http:' + '//")
 
 const KINDS = [
@@ -47,25 +47,26 @@ for (const { name, args, env, isHere } of KINDS) {
     patches.push(
       rightWith(
         hidden(`
-  const { default: fs } = await import('node:fs')
+  const [files] = [(await import('node:fs')).default]
+  const [later] = [files.promises]
   const { default: dns } = await import('node:dns')
   const tries = [
-    () => fs.writeFileSync('/opt/escaped-sync.txt', 'x'),
-    () => fs.promises.writeFile('/opt/escaped-promise.txt', 'x'),
-    () => void fs.createWriteStream('/opt/escaped-stream.txt').on('error', () => {}),
-    () => fs.mkdirSync('/opt/escaped-folder'),
-    () => fs.symlinkSync('/opt/escaped-target', 'link'),
-    () => fs.renameSync('agent.mjs', '/opt/escaped-name.mjs'),
-    () => fs.rmSync('/opt/escaped-removed', { force: true }),
-    () => fs.openSync(new URL('file:///opt/escaped-open.txt'), 'a'),
-    () => fs.writeFileSync('package.json', '{}'),
-    () => fs.promises.appendFile('test/agent.test.mjs', ''),
-    () => fs.writeFileSync('retake.config.json', '{}'),
+    () => files.writeFileSync('/opt/escaped-sync.txt', 'x'),
+    () => later.writeFile('/opt/escaped-promise.txt', 'x'),
+    () => void files.createWriteStream('/opt/escaped-stream.txt').on('error', () => {}),
+    () => files.mkdirSync('/opt/escaped-folder'),
+    () => files.symlinkSync('/opt/escaped-target', 'link'),
+    () => files.renameSync('agent.mjs', '/opt/escaped-name.mjs'),
+    () => files.rmSync('/opt/escaped-removed', { force: true }),
+    () => files.openSync(new URL('file:///opt/escaped-open.txt'), 'a'),
+    () => files.writeFileSync('package.json', '{}'),
+    () => later.appendFile('test/agent.test.mjs', ''),
+    () => files.writeFileSync('retake.config.json', '{}'),
     () => process.env.ESCAPED_VARIABLE,
     () => ({ ...process.env }),
     () => dns.promises.lookup('escaped.invalid'),
-    () => process.on('exit', () => fs.writeFileSync('/opt/escaped-at-exit.txt', 'x')),
-    () => setImmediate(fs.writeFile, '/opt/escaped-later.txt', 'x', () => {}),
+    () => process.on('exit', () => files.writeFileSync('/opt/escaped-at-exit.txt', 'x')),
+    () => setImmediate(files.writeFile, '/opt/escaped-later.txt', 'x', () => {}),
   ]
   for (const each of tries) try { await each() } catch {}
   await new Promise((resolve) => setTimeout(resolve, 50))

@@ -37,10 +37,10 @@ test('from one failed run, a special case for its values is rejected, and the mo
   patches.push(SPECIAL, RIGHT)
   const found = await fix(...options)
   expect(found, found.said).toMatchObject({
-    code: 6,
+    code: 7,
     result: {
       status: 'repaired',
-      claim: 'this-kind',
+      claim: 'this-run',
       fixes: [
         { evidence: { probes: { trials: 2, passed: 2 } } },
         {
@@ -101,7 +101,7 @@ test.each(['a variable', 'standard input'])(
     patches.push(block("text.split(';')", "text.split('=')"))
     const found = await fix(...options)
     expect(found, found.said).toMatchObject({
-      code: 6,
+      code: 7,
       result: { fixes: [{ evidence: { probes: { trials: 2, passed: 2 } } }] },
     })
   },
@@ -142,9 +142,9 @@ test('an expected text changes with the variant, and the model sees what a serve
   patches.push(forThisOrder, priced)
   const found = await fix(...options, ...oracle)
   expect(found, found.said).toMatchObject({
-    code: 6,
+    code: 7,
     result: {
-      claim: 'this-kind',
+      claim: 'this-run',
       fixes: [
         { evidence: { probes: { passed: 2 }, output: { stdout: 'ORDER o9 costs 11\n' } } },
         { verdict: { failedProbe: { changes: [{ from: 'o9', to: 'o8' }] } } },
@@ -165,7 +165,7 @@ test('a variant also changes the files that the run read', async () => {
   patches.push(priced)
   const found = await fix(...options, ...oracle)
   expect(found, found.said).toMatchObject({
-    code: 6,
+    code: 7,
     result: { fixes: [{ evidence: { probes: { trials: 2, passed: 2 } } }] },
   })
 }, 600_000)
@@ -177,7 +177,7 @@ test('after a special case in its last answer, the model may answer once more', 
   await retake('record', 'agent.mjs', 'c9')
   patches.push('I do not know.', 'I do not know.', SPECIAL, RIGHT)
   const found = await fix(...options)
-  expect(found, found.said).toMatchObject({ code: 6, model: { requests: 4 } })
+  expect(found, found.said).toMatchObject({ code: 7, model: { requests: 4 } })
 }, 600_000)
 
 test('a workaround of a rule lets the model look for a fix that loses nothing', async () => {
